@@ -1,4 +1,4 @@
-"""What gunicorn reads by itself when it is started here: figures of all its processes add up in /metrics."""
+"""Gunicorn's configuration: the metrics of all its processes add up in /metrics."""
 
 import os
 import shutil

@@ -1,0 +1,1 @@
+"""The CMS: articles, their review, publication and distribution, and the readers' site; see docs/architecture.md."""

@@ -1,4 +1,4 @@
-"""Django looks for screens here; they live in `articles.desk`."""
+"""Registers the admin of `articles.desk`; Django's autodiscovery imports this module."""
 
 from django.contrib import admin
 

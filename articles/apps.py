@@ -15,5 +15,5 @@ class ArticlesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Connect the save hook and the checks."""
+        """Connect signal receivers and event subscribers, and register system checks."""
         autodiscover_modules("signals", "subscribers", "review.checks", "cache.checks")

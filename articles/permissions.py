@@ -45,7 +45,7 @@ def newsroom() -> QuerySet[Any]:
 
 def require_newsroom(by: Actor) -> None:
     """Raise `NotAllowed` unless `by` may read articles in the newsroom."""
-    if not (by.is_active and getattr(by, "is_staff", False) and reads_articles(by)):
+    if not (getattr(by, "is_active", False) and getattr(by, "is_staff", False) and reads_articles(by)):
         raise NotAllowed
 
 

@@ -204,7 +204,7 @@ def purge_renamed_author(created: bool, update_fields: frozenset[str] | None, **
 @receiver(post_save, sender=Image)
 @receiver(post_save, sender=get_user_model())
 def note_renamed_in_feed(instance: Any, created: bool, update_fields: frozenset[str] | None, **kwargs: Any) -> None:
-    """Enter in the change feed that articles show another name or image now."""
+    """Mark articles that show another name or image now as changed in the change feed."""
     if not created and (not isinstance(instance, get_user_model()) or update_fields is None or _NAMES & update_fields):
         note_renamed(instance)
 

@@ -1,4 +1,4 @@
-"""Asks one newsroom for pages of its calendar and prints their costs as JSON: for the benchmarks."""
+"""Benchmark subprocess: costs of calendar pages, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of the benchmarks: calls of Headline a second, as JSON: `python -m bench.calls ONES MANY`."""
+"""Benchmark subprocess: calls of Headline a second, as JSON: `python -m bench.calls ONES MANY`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of the benchmarks: costs of calls of the engine in milliseconds, as JSON."""
+"""Benchmark subprocess: costs of calls of the engine in milliseconds, as JSON."""
 
 from __future__ import annotations
 

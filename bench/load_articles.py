@@ -1,4 +1,4 @@
-"""Child of the benchmarks: stores approved articles that are due from an instant on; prints the id of the first.
+"""Benchmark subprocess: stores approved articles that are due from an instant on; prints the id of the first.
 
 `load_articles DUE COUNT:SECONDS...` spreads each COUNT over its SECONDS (0: one instant), one segment after the other
 with a second between. Ids ascend in the order in which articles are due. Their author is notified of each.

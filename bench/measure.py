@@ -1,4 +1,4 @@
-"""What a benchmark consists of: a measure, its figures, its contestants and its goals."""
+"""The data types of a benchmark: measure, figures, contestants and goals."""
 
 from __future__ import annotations
 

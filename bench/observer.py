@@ -1,4 +1,4 @@
-"""Child of the benchmarks: polls the database for live articles, and prints when they went live.
+"""Benchmark subprocess: polls the database for live articles, and prints when they went live.
 
 It shares nothing with what it watches but MariaDB, so it sees a publication only once that is committed. What it
 notes is the time *after* the answer arrived: an upper bound, by a millisecond or two.

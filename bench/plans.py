@@ -1,4 +1,4 @@
-"""Child of the benchmarks: runs the engine's work, captures every statement and explains it in MariaDB."""
+"""Benchmark subprocess: runs the engine's work, captures every statement and explains it in MariaDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bar charts as SVG: a chart for each figure, a bar for each contestant, a line from the least to the most."""
+"""Bar charts as SVG: a chart for each figure, a bar for each contestant, a line from minimum to maximum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of the benchmarks: fills the future set and empties it in one of two ways; prints milliseconds as JSON."""
+"""Benchmark subprocess: fills the future set and empties it in one of two ways; prints milliseconds as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who publishes articles: Headline, its peers, raw SQL. How each is started, and how articles are queued for it."""
+"""The publishers (Headline, its peers, raw SQL): how each is started, and how articles are queued for it."""
 
 from __future__ import annotations
 

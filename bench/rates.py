@@ -1,4 +1,4 @@
-"""How many a second."""
+"""Calls per second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of `bench.readers`: stores a newsroom, or measures pages without the cache; prints JSON.
+"""Benchmark subprocess: stores a newsroom, or measures pages without the cache; prints JSON.
 
 `reader_pages load ARTICLES` or `reader_pages cold REPETITIONS`.
 """

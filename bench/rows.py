@@ -1,4 +1,4 @@
-"""Bulk rows, copied in the database from one that the product created."""
+"""Bulk rows, copied by the database from one that Headline created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs measures: in each round all contestants take turns, so that whatever else the machine does hits all alike."""
+"""Runs measures: contestants take turns in each round, so that other load on the machine affects all alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of the benchmarks: milliseconds of each address by its name, or with `plans`, the query plans."""
+"""Benchmark subprocess: milliseconds of each address by its name, or with `plans`, the query plans."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The text of the articles of all contestants."""
+"""The article text that all contestants use."""
 
 BODY = "<p>" + "All the news that is fit to be measured. " * 50 + "</p>"

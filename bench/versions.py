@@ -1,4 +1,4 @@
-"""Versions of everything that takes part."""
+"""Versions of all software in a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child of the benchmarks: time to match 50,000 sensitive words in an article of 10,000 characters.
+"""Benchmark subprocess: time to match 50,000 sensitive words in an article of 10,000 characters.
 
 `words Headline` matches as the review does, `words library` what the library alone finds: plain words in plain text.
 """

@@ -1,0 +1,1 @@
+"""The project: settings, URLs, health, metrics, and what all APIs share."""

@@ -28,7 +28,7 @@ def check_cron(app_configs: object, **options: Any) -> list[CheckMessage]:
     if not copy.exists() or copy == env.FILE or not (names := differing(copy)):
         return []
     hint = "Run manage.py crontab add again, or keep the variables in a file that ENV_FILE names."
-    message = f"Cron's jobs run with other values of {', '.join(names)}."
+    message = f"Cron jobs run with other values of {', '.join(names)}."
     return [checks.Warning(message, hint=hint, id="headline.W002")]
 
 

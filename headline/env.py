@@ -1,6 +1,6 @@
 """The only module that reads the environment: once, with strict validation.
 
-An invalid value stops the start with a message that names the variable, the fault and the remedy. An empty value counts
+An invalid value stops the start with a message that names the variable, the fault and the fix. An empty value counts
 as unset. Variables may also be in the file that `ENV_FILE` names, one `NAME=value` per line without quotes; the real
 environment takes precedence. Cron jobs use such a file.
 """
@@ -166,7 +166,7 @@ def _address(name: str, value: str) -> str:
     remedy = "write something like https://hub.example.org/"
     _split(name, value, remedy)
     if not re.fullmatch(rf"https?://{HOST}(/[^\s#]*)?", value, re.ASCII):
-        raise WrongEnvironment(name, "has a form that is not understood", remedy)  # it may hold a password
+        raise WrongEnvironment(name, "has an unknown format", remedy)  # it may hold a password
     return value
 
 
@@ -174,7 +174,7 @@ def header(name: str) -> dict[str, str]:
     """An HTTP header, such as `Authorization: Bearer secret`; empty if unset."""
     value = text(name)
     if value and not re.fullmatch(r"[\w-]+: *[!-~][ -~]*", value, re.ASCII):
-        fault = "has a form that is not understood"  # the value is a secret and is not repeated
+        fault = "has an unknown format"  # the value is a secret and is not repeated
         raise WrongEnvironment(name, fault, "write name and value, such as Authorization: Bearer secret")
     field, _, content = value.partition(":")
     return {field: content.strip()} if value else {}
@@ -187,7 +187,7 @@ def _split(name: str, value: str, remedy: str) -> SplitResult:
         _ = url.port
     except ValueError:
         # The value is not repeated, not even as the cause: unescaped, a password may be parsed as the port.
-        raise WrongEnvironment(name, "is no address whose host and port can be read", remedy) from None
+        raise WrongEnvironment(name, "has no valid host and port", remedy) from None
     return url
 
 
@@ -242,7 +242,7 @@ def mail(name: str, *, debug: bool) -> dict[str, Any]:
     remedy = f"write smtp://user:password@host:port, smtps:// for TLS or smtp+tls:// for STARTTLS{_ENCODED}"
     url = _split(name, value, remedy)
     if url.scheme not in _MAIL_PORTS or not url.hostname or url.path or url.query or url.fragment:
-        raise WrongEnvironment(name, "has a form that is not understood", remedy)
+        raise WrongEnvironment(name, "has an unknown format", remedy)
     return {
         "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
         "EMAIL_HOST": url.hostname,
@@ -291,5 +291,5 @@ def _redis(name: str, forms: dict[str, tuple[str, str]]) -> str:
     ports = [int(port) for port in re.findall(r":(\d+)(?=[,/?]|$)", rest)]
     if value and (not re.fullmatch(pattern, rest, re.ASCII) or wrong_database or max(ports, default=0) > _LAST_PORT):
         remedy = "write one of " + " ".join(f"{form}://{example}" for form, (_, example) in forms.items())
-        raise WrongEnvironment(name, "has a form that is not understood", remedy)
+        raise WrongEnvironment(name, "has an unknown format", remedy)
     return value

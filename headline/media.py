@@ -54,7 +54,7 @@ def accel_redirect(name: str, value: str) -> str:
 def _check(name: str, url: SplitResult, options: dict[str, str]) -> None:
     # The value may hold a secret and is not repeated.
     if url.scheme != "s3" or not url.hostname or url.fragment or bool(url.username) != bool(url.password):
-        raise WrongEnvironment(name, "has a form that is not understood", _REMEDY)
+        raise WrongEnvironment(name, "has an unknown format", _REMEDY)
     if unknown := options.keys() - _OPTIONS:
         raise WrongEnvironment(name, f"has the unknown option {min(unknown)!r}", _REMEDY)
     for option in options.keys() - {"region"}:

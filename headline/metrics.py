@@ -73,7 +73,7 @@ def _is_in_network(request: HttpRequest) -> bool:
 def _forbidden() -> HttpResponse:
     if not settings.METRICS_TOKEN:
         return HttpResponse("Set METRICS_TOKEN or METRICS_NETWORKS.\n", "text/plain", HTTPStatus.FORBIDDEN)
-    page = HttpResponse("Bring the token.\n", "text/plain", HTTPStatus.UNAUTHORIZED)
+    page = HttpResponse('Send METRICS_TOKEN as "Authorization: Bearer …".\n', "text/plain", HTTPStatus.UNAUTHORIZED)
     page["WWW-Authenticate"] = "Bearer"
     return page
 
@@ -97,14 +97,18 @@ def _collect() -> list[Metric]:
     ran = lateness_by_type(now, LATENESS_MINUTES)
     return [
         _gauge("tasks_due", "Pending tasks due within the preload window", _by_topic(due_by_topic(coming))),
-        _gauge("tasks_overdue", "Tasks that should have run", _by_topic(overdue_by_topic(now))),
+        _gauge("tasks_overdue", "Tasks that are overdue", _by_topic(overdue_by_topic(now))),
         _gauge("tasks_failing", "Pending tasks whose last attempt failed", _by_type(failing_by_type())),
-        _gauge("tasks_failed", "Tasks that failed for good and wait for a person", _by_type(failed_by_type())),
-        _gauge("task_lateness_seconds", "How late tasks ran lately", _by_quantile(ran)),
+        _gauge("tasks_failed", "Dead tasks, which wait for a user to retry them", _by_type(failed_by_type())),
+        _gauge("task_lateness_seconds", "Lateness of the tasks of the last minutes", _by_quantile(ran)),
         _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(refused_work(now))),
-        _gauge("clock_offset_seconds", "How far ahead the database's clock is", [({}, clock_offset())]),
-        _gauge("workers_alive", "Workers seen lately", [({}, alive.count)]),
-        _gauge("queue_degraded", "1 while a worker does without its Redis", [({}, works_without_redis(alive))]),
+        _gauge(
+            "clock_offset_seconds",
+            "How far the database's clock is ahead",
+            [({}, clock_offset())],
+        ),
+        _gauge("workers_alive", "Workers with a recent heartbeat", [({}, alive.count)]),
+        _gauge("queue_degraded", "1 while a worker works without Redis", [({}, works_without_redis(alive))]),
     ]
 
 

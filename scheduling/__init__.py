@@ -1,0 +1,1 @@
+"""The delayed-task engine: works in any Django project and knows nothing about articles."""

@@ -1,4 +1,4 @@
-"""The project's settings with one more app, `tests.probe`, whose tasks leave traces or misbehave on request."""
+"""The project's settings for tests, with the app `tests.probe`."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class RescheduledSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalSerializer(Strict):
-    """The revision to approve, and the reason for overriding the four-eyes rule."""
+    """The revision to approve, and the reason for overriding the two-person rule."""
 
     revision = serializers.IntegerField(
         min_value=1,

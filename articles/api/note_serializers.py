@@ -62,7 +62,7 @@ class ThreadSerializer(ReplySerializer):
     def get_passage(self, note: Note) -> str | None:
         """The passage as it is now."""
         found = self._searched.find(Selector(note.quote, note.prefix, note.suffix)) if note.quote else None
-        return found and found.quote
+        return found.quote if found else None
 
     @cached_property
     def _searched(self) -> SearchedText:

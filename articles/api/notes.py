@@ -23,8 +23,7 @@ from articles.api.note_serializers import (
     ReplySerializer,
     ThreadSerializer,
 )
-from articles.exceptions import NoteGone
-from articles.models import Article, Note, as_id
+from articles.models import Article, Note
 from articles.pages import newest_text
 from articles.text import Selector, plain_text
 from scheduling.unknown_fields import EmptyBody
@@ -83,14 +82,14 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
     )  # fmt: skip
     def partial_update(self, request: Request, article: int, pk: str) -> Response:
         """Change the text of an own note or reply."""
-        note, values = self._note(pk), self.checked(NewReplySerializer)
+        note, values = notes.find_note(self.article, pk), self.checked(NewReplySerializer)
         notes.edit_note(note, by=request.user, text=values["text"])
         return Response(ReplySerializer(note).data)
 
     @extend_schema(operation_id="desk_notes_destroy", summary="Delete a note")
     def destroy(self, request: Request, article: int, pk: str) -> Response:
         """Delete an own note or reply; administrators delete any."""
-        notes.delete_note(self._note(pk), by=request.user)
+        notes.delete_note(notes.find_note(self.article, pk), by=request.user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -99,7 +98,7 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
     @action(detail=True, methods=["post"])
     def reply(self, request: Request, article: int, pk: str) -> Response:
         """Answer in a thread; its writers and mentioned users are notified."""
-        thread, values = self._note(pk), self.checked(NewReplySerializer)
+        thread, values = notes.find_note(self.article, pk), self.checked(NewReplySerializer)
         answer = notes.reply(thread, by=request.user, text=values["text"])
         return self.respond_with(answer.thread_id, status.HTTP_201_CREATED)
 
@@ -116,14 +115,6 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
         return self._apply(notes.reopen_note, pk)
 
     def _apply(self, change: Callable[..., None], pk: str) -> Response:
-        note, _nothing = self._note(pk), self.checked(EmptyBody)
+        note, _nothing = notes.find_note(self.article, pk), self.checked(EmptyBody)
         change(note, by=self.request.user)
         return self.respond_with(note.thread_id or note.pk)
-
-    def _note(self, pk: str) -> Note:
-        """A note or reply of the article. Raises `NoteGone`."""
-        found = Note.objects.filter(article=self.article, pk=as_id(pk))
-        note = found.select_related("article", "thread__article").first()
-        if note is None:
-            raise NoteGone
-        return note

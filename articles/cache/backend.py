@@ -1,7 +1,7 @@
 """Access to the response cache's backend: failed commands are counted and never fail a request.
 
-Redis is spoken to over django-redis. What its interface does not have is here, too: an entry with its TTL in one
-round trip, and a read that costs half of the usual one. The memory of a process has neither.
+Adds to django-redis what its interface lacks: an entry with its TTL in one round trip, and a read at half the cost.
+The cache in process memory has neither.
 """
 
 from __future__ import annotations

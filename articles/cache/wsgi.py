@@ -1,7 +1,7 @@
 """WSGI middleware that answers cache hits from the memory of its process, before Django's request machinery.
 
 It sends what Django sent for an equal request before, while the cache entry that this was made from is valid, so bytes
-and headers are those of Django. All requests about which anything is unusual are passed on.
+and headers are those of Django. All unusual requests are passed on.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The newsroom's admin ("desk"): a package or module for each subject."""

@@ -1,7 +1,7 @@
 """Change lists that stay fast with a million rows.
 
 Counting stops at `MOST`. The keys of a page are read first, without joins, so that the database walks an index as far
-as the page needs. An order that no index has sorts the first `MOST` rows of one that an index has.
+as the page needs. An order without an index sorts only the first `MOST` rows of an order with one.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class BoundedChangeList(ChangeList):
     model_admin: BoundedAdmin
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """After a field that an index sorts only the key, in the same direction, as the index has it."""
+        """After an indexed field only the key, in the same direction, so that the index has this order."""
         ordering = super().get_ordering(request, queryset)
         if _name(ordering[0]) not in self.model_admin.indexed_orders:
             return ordering
         return [ordering[0], "-pk" if str(ordering[0]).startswith("-") else "pk"]
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows; the first ones only if no index has their order, or for a bulk action on all that were counted."""
+        """The rows; only the first `MOST` if no index has their order, or for a bulk action on all counted rows."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         heads = self.model_admin.heads(request, rows, _name(rows.query.order_by[0]))
         if request.method == "POST":
@@ -76,7 +76,7 @@ class BoundedAdmin(ModelAdmin):
     paginator = CappedPaginator
     show_full_result_count = False
     indexed_orders: ClassVar[Sequence[str]] = ()
-    """Fields by which an index sorts all rows; the first of them, descending, is the order of the rows sorted else."""
+    """Fields with an index. Its first one, descending, selects the rows that are sorted by any other field."""
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
         return BoundedChangeList

@@ -62,7 +62,7 @@ class Boxes(forms.CheckboxSelectMultiple):
 
 
 class ChoiceForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Notification preferences: in app and by mail."""
+    """Notification preferences: in the admin and by mail."""
 
     desk = forms.MultipleChoiceField(label=_("In app"), choices=Kind.choices, required=False, widget=Boxes)
     mail = forms.MultipleChoiceField(label=_("By mail"), choices=Kind.choices, required=False, widget=Boxes)

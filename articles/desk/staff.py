@@ -307,7 +307,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """The deleted users by name; related settings are not listed, and articles stay."""
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         users = [named(user) for user in objs]
-        asked = permissions - {Notification._meta.verbose_name}  # which no one may delete by itself
+        asked = permissions - {Notification._meta.verbose_name}  # users cannot delete notifications by themselves
         if any(is_last_administrator(user) for user in objs):
             protected = [str(LAST_ADMINISTRATOR)]
         return users, {User._meta.verbose_name_plural: len(users)}, asked, protected

@@ -29,7 +29,7 @@ _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: 
 
 
 def catch_up() -> FeedHead:
-    """Enter new changes, unless another process does; returns the end of the feed."""
+    """Add new changes to the feed, unless another process does so now; returns the end of the feed."""
     head, _is_new = FeedHead.objects.get_or_create(pk=_HEAD, defaults={"looked_at": EARLIEST})
     if not _is_behind(head):
         return head
@@ -45,7 +45,7 @@ def _catch_up_alone() -> FeedHead | None:
 
 
 def catch_up_completely() -> int:
-    """Enter all new changes, so that requests have little to enter. Returns 0, because nothing was repaired."""
+    """Add all new changes, so that requests have few to add. Returns 0, because this repairs nothing."""
     for _round in range(_ROUNDS):
         catch_up()
         if not PendingChange.objects.exists():

@@ -1,0 +1,1 @@
+"""Management commands of the newsroom, and what they share."""

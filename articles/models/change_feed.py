@@ -13,7 +13,7 @@ class PendingChange(models.Model):
     """
 
     article_id = models.BigIntegerField()
-    is_visible = models.BooleanField()  # its text has changed, and not only from when to when it is shown
+    is_visible = models.BooleanField()  # its text has changed, not only its times
     at = models.DateTimeField()
 
     class Meta:
@@ -42,7 +42,7 @@ class FeedEntry(models.Model):
     sequence = models.BigIntegerField(unique=True)
     state = models.CharField(max_length=12, choices=State.choices)
     at = models.DateTimeField()  # when readers saw it change
-    entered_at = models.DateTimeField(db_index=True)  # when it was entered here; never earlier than before
+    entered_at = models.DateTimeField(db_index=True)  # when it was added to the feed; never decreases
 
     class Meta:
         default_permissions = ()

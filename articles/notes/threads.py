@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import ADD_NOTE, DELETE_NOTE, EDIT_NOTE, REOPEN_NOTE, REPLY, RESOLVE_NOTE, Actor, record_annotation
 from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong
-from articles.models import Article, Note, Notification
+from articles.models import Article, Note, Notification, as_id
 from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
 from articles.permissions import newsroom, require_newsroom
@@ -32,6 +32,16 @@ def threads_of(article: Article) -> QuerySet[Note]:
     replies = Note.objects.select_related("author").order_by("created_at", "pk")
     threads = Note.objects.filter(article=article).threads().select_related("author", "resolved_by")
     return threads.prefetch_related(Prefetch("replies", replies))
+
+
+def find_note(article: Article, key: str) -> Note:
+    """The note or reply of the article with this id. Raises `NoteGone`, also for text that is no id."""
+    pk = as_id(key)
+    found = Note.objects.select_related("article", "thread__article").filter(article=article, pk=pk) if pk else None
+    note = found.first() if found is not None else None
+    if note is None:
+        raise NoteGone
+    return note
 
 
 @retried

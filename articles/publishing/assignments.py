@@ -34,7 +34,7 @@ def assign(article: Article, changes: Mapping[str, Any], *, by: Actor) -> None:
     for name in ASSIGNMENT & changes.keys():
         setattr(article, name, changes[name])
     check_assignment(article, old)
-    Article.objects.filter(pk=article.pk).note(owner=article.owner_id, due_at=article.due_at)
+    Article.objects.filter(pk=article.pk).update_unseen(owner=article.owner_id, due_at=article.due_at)
     article.refresh_from_db(fields=ASSIGNMENT)
     record_assignment(article, old, by=by)
 

@@ -1,0 +1,1 @@
+"""The readers' site: pages, feeds, sitemaps and image files."""

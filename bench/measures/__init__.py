@@ -1,4 +1,4 @@
-"""What is measured; a new measure is a module here and a line below."""
+"""The measures. To add one, write a module here and add a line below."""
 
 from bench.measures.burst import BURST, LARGE_BURST
 from bench.measures.calendar import CALENDAR

@@ -1,4 +1,4 @@
-"""Many articles at one instant: how many a second, and the memory that they take."""
+"""Throughput and memory when many articles are due at one instant."""
 
 from __future__ import annotations
 

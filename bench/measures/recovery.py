@@ -1,4 +1,4 @@
-"""What becomes of due tasks when all processes are ended by `kill -9` and started again."""
+"""Recovery of due tasks after `kill -9` of all processes and a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lateness while refreshes read a full window: whether a refresh delays what is due."""
+"""Lateness while refreshes read a full window."""
 
 from __future__ import annotations
 

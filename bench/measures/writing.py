@@ -1,4 +1,4 @@
-"""Adding, rescheduling and cancelling, one by one and many at once."""
+"""Calls per second for adding, rescheduling and cancelling, one by one and in bulk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every peer's task does: publish one article by one statement on an open connection."""
+"""The effect of every peer's task: publish one article by one statement on an open connection."""
 
 from __future__ import annotations
 

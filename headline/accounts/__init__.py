@@ -1,0 +1,1 @@
+"""Accounts: log-in throttling, password reset, and audit entries for users and groups."""

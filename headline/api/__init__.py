@@ -1,0 +1,1 @@
+"""What all REST APIs share: tokens, errors, idempotency, pagination, throttling and the schema."""

@@ -63,7 +63,7 @@ class Newsroom:
 
 
 def sign_in(page: Page, name: str = "alice") -> None:
-    """Give the browser a session of this user, without the time that the form takes."""
+    """Give the browser a session of this user without using the slow log-in form."""
     client = Client()
     client.force_login(User.objects.get(username=name))
     session = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -71,12 +71,12 @@ def sign_in(page: Page, name: str = "alice") -> None:
 
 
 def address_of(article: Article) -> str:
-    """Its form."""
+    """The URL of the article's form."""
     return f"{LIST}{article.pk}/change/"
 
 
 def write(page: Page, body: str, **fields: str) -> None:
-    """Type a text into the open form, instead of what is there."""
+    """Replace the text of the open form."""
     for name, value in fields.items():
         page.locator(f"#article_form [name={name}]").fill(value)
     press_in_body(page, "Control+a")
@@ -84,7 +84,7 @@ def write(page: Page, body: str, **fields: str) -> None:
 
 
 def body_of(page: Page) -> Locator:
-    """Where the text of the open form is written."""
+    """The editor of the body in the open form."""
     return page.locator("[role=textbox][aria-multiline=true]")
 
 
@@ -143,6 +143,6 @@ def approve(page: Page, title: str) -> None:
 
 
 def seen_at(place: Locator, *, timeout: float = 30) -> datetime:
-    """When, by the database's clock, a reader sees this on the open page."""
+    """The time, by the database's clock, at which the open page shows this text."""
     eventually(place.count, timeout, f"not seen: {place}")
     return read_database_clock()

@@ -74,7 +74,7 @@ def make_channel(name: str = "Politics", **values: Any) -> Channel:
 
 
 def make_article(title: str = "Harbour bridge reopens", **values: Any) -> Article:
-    """An article; a draft unless told otherwise. One that is in review was written by some author."""
+    """An article, by default a draft. One in review has an author."""
     article = Article.objects.create(title=title, **values)
     if article.status in Article.Status.in_review() and article.author is None:
         QuerySet(Revision).filter(article=article).update(author=some_user("writer"))

@@ -1,4 +1,4 @@
-"""Readers that poll many addresses, and record when they saw which texts."""
+"""Readers that poll many URLs and record when they saw which texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """They read while the block lasts."""
+        """Let them poll during the block."""
         for thread in self._threads:
             thread.start()
         try:
@@ -110,7 +110,7 @@ def _take_what_came(waiting: BaseSelector) -> None:
 
 @dataclass(frozen=True)
 class Change:
-    """Something is shown from now on, or is not; it came to be after `before` and was done by `after`."""
+    """A change of what is shown, which happened between `before` and `after`."""
 
     shown: bool
     before: float = float("-inf")

@@ -77,7 +77,7 @@ class Work:
 
     @classmethod
     def plan(cls, *, articles: int) -> Work:
-        """Nothing of it is due yet."""
+        """Plan the work; nothing is due yet."""
         editor, later = make_editor(), soon(days=1)
         editor.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
         for number in range(articles):
@@ -116,7 +116,7 @@ class Work:
         return not waiting and titles == {"Leaves"} and is_updated and self.release.status == Release.Status.PUBLISHED
 
     def nothing_is_done(self) -> bool:
-        """Whether no effect was left half done."""
+        """Whether nothing was done partially."""
         self.release.refresh_from_db()
         return not Article.objects.filter(title__startswith="No. ", status=Status.PUBLISHED).exists() and (
             self.release.status == Release.Status.SCHEDULED

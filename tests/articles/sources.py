@@ -1,4 +1,4 @@
-"""Every source of changes, each with the rows that it needs."""
+"""The sources of changes (admin, API, command, Python), each with the rows that it needs."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def _undo(stage: Stage) -> Act:
 
 
 def _bring_in(stage: Stage) -> Act:
-    """An import that repeats itself with another text."""
+    """An import, repeated with another text."""
     number = Article.objects.count()
 
     def bring_in(title: str) -> None:

@@ -122,7 +122,7 @@ def by_admin(user: User, article: Article, action: str, moment: datetime) -> str
     if response.status_code == 200:
         assert response.context["errors"]
     if action == EDIT and not AuditEntry.objects.filter(action=EDIT, article_id=article.pk).exists():
-        return REFUSED  # to who may only read the text, the form shows no field for it
+        return REFUSED  # the form has no field for it for users who may only read the text
     return {302: DONE, 200: REFUSED, 403: REFUSED}[response.status_code]
 
 

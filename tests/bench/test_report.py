@@ -1,4 +1,4 @@
-"""The page that the benchmarks write, its plots, and the order in which contestants run."""
+"""The report of the benchmarks: its page, its plots and the order of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child process: stores tasks of the kinds that it gets as JSON, `[{"task_type", "count", "lead", ...}, ...]`.
+"""Child process: adds tasks that it reads as JSON: `[{"task_type", "count", "lead", ...}, ...]`.
 
 They become due `lead` seconds after they are stored, or spread `over` some seconds from then on; "articles.publish"
 stands for real articles. Prints when the first is due, in epoch seconds.

@@ -17,7 +17,7 @@ SECONDS = 60
 
 
 def test_no_deadlock_reaches_any_of_four_editors_beside_two_workers(stand: Stand) -> None:
-    """E5: no deadlock error reaches an editor."""
+    """No deadlock error reaches an editor."""
     stand.run("tests.chaos.editors", json.dumps({"articles": 30, "editors": NAMES}))
     workers = stand.start("manage.py", "poll", "--forever", "--processes", "2")
     parts = [stand.start("-m", "tests.chaos.editors", json.dumps({"name": name, "seconds": SECONDS})) for name in NAMES]

@@ -1,4 +1,4 @@
-"""`make chaos`: one fault at a time under a steady stream of tasks, with a table of how late they were at the end."""
+"""`make chaos`: one fault at a time under a steady stream of tasks, and a table of the lateness."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ OUTAGE = 60.0
 def test_everything_is_out_within_15_seconds_of_the_repair(
     start_manage: StartManage, queue: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """E1: with the engine's own waits; no one does anything, and the dashboard names the trouble in 5 seconds."""
+    """With the default pauses and no intervention; the dashboard names the trouble within 5 seconds."""
     work = Work.plan(articles=200)
     start_manage("poll", "--forever", "--processes", "2", env={"REDIS_URL": ""} if queue == "database" else None)
     eventually(lambda: WorkerHeartbeat.objects.count() == 2, 30)

@@ -1,4 +1,4 @@
-"""Faults that raise no error in a worker: swallowed connections, stopped processes, a read-only database."""
+"""Faults that raise no error in a worker: dropped connections, stopped processes, a read-only database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENDS = 10.0
 
 @pytest.fixture
 def proxy(stand: Stand) -> Iterator[Proxy]:
-    """A man in the middle between the workers and MariaDB."""
+    """A proxy between the workers and MariaDB."""
     with Proxy(stand.mariadb.port) as between:
         yield between
 
@@ -51,7 +51,7 @@ def seconds_until(condition: Callable[[], object], most: float, output: Callable
 
 
 def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial, proxy: Proxy) -> None:
-    """E2: idle connections, those that measure the clock, and one in the middle of a batch, whose rows are locked."""
+    """Idle connections, those that measure the clock, and one in the middle of a batch, whose rows are locked."""
     trial.add("articles.publish", 10)
     eventually(lambda: executed(trial) == 10, 30, trial.workers.output)
     trial.add("probe.slow", 4, parameters={"seconds": 0.5})
@@ -64,7 +64,6 @@ def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial
 
 
 def test_workers_whose_connections_were_swallowed_end_when_shown_to(trial: Trial, proxy: Proxy) -> None:
-    """E2"""
     trial.add("probe.slow", 4, parameters={"seconds": 0.5})
     trial.workers.wait_for("probe.slow begins")
     proxy.swallow()
@@ -73,7 +72,7 @@ def test_workers_whose_connections_were_swallowed_end_when_shown_to(trial: Trial
 
 
 def test_a_worker_that_runs_for_a_while_ends_when_shown_to(trial: Trial, proxy: Proxy) -> None:
-    """E2: cron's workers have no parent that could kill them."""
+    """Cron's workers have no parent that could kill them."""
     trial.workers.stop()
     worker = trial.stand.start("manage.py", "poll", "--for", "60", env=trial.env)
     worker.wait_for(" runs ")
@@ -85,7 +84,6 @@ def test_a_worker_that_runs_for_a_while_ends_when_shown_to(trial: Trial, proxy: 
 
 
 def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
-    """E2"""
     patience = {"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 8}'}
     trial = Trial(stand, tasks=0, seconds=0, env=patience)
     trial.reset()
@@ -101,7 +99,7 @@ def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
 
 
 def test_a_worker_that_stands_still_ends_with_the_others(stand: Stand) -> None:
-    """E2: a signal does not reach a stopped process, nor one that hangs with the interpreter's lock."""
+    """A signal does not reach a stopped process, nor one that hangs with the interpreter's lock."""
     trial = Trial(stand, tasks=0, seconds=0)
     trial.reset()
     trial.start_workers()
@@ -122,7 +120,7 @@ def test_a_worker_that_stands_still_ends_with_the_others(stand: Stand) -> None:
 def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
     stand: Stand, program: list[str], is_limited: bool
 ) -> None:
-    """E2: a migration or an import takes as long as it takes."""
+    """Migrations and imports have no timeout."""
     code = "from django.db import connection as c; c.cursor().execute('SELECT SLEEP(4)'); print('answered')"
     process = stand.start(*program[:-1], f"{program[-1]}\n{code}", env={"DATABASE_TIMEOUT": "2"})
     process.wait()

@@ -1,4 +1,4 @@
-"""The fault proof in a minute: one fault after the other while tasks become due, and tasks that misbehave."""
+"""The chaos test of a minute: one fault after the other while tasks become due, among them misbehaving ones."""
 
 from __future__ import annotations
 

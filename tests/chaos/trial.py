@@ -1,4 +1,4 @@
-"""One experiment: supervised workers, tasks that become due one by one, and faults in between."""
+"""A chaos experiment: supervised workers, tasks that become due one by one, and faults in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that never outlive the one that started them, not even when that one is killed with -9."""
+"""Child processes that end with their parent, also if it ends by `kill -9`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for an event instead of sleeping."""
+"""Waiting for a condition instead of sleeping."""
 
 from __future__ import annotations
 

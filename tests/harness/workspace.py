@@ -1,4 +1,4 @@
-"""A temporary directory that is removed even when its owner is killed with -9."""
+"""A temporary directory that is removed even if its owner ends by `kill -9`."""
 
 from __future__ import annotations
 

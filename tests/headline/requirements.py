@@ -1,4 +1,4 @@
-"""Which test proves which row of docs/requirements.md. Run as a program, it writes the names into the page."""
+"""The tests that prove the rows of docs/requirements.md; as a program, it writes their names into the page."""
 
 from __future__ import annotations
 

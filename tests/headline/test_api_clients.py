@@ -1,4 +1,4 @@
-"""Clients that two generators make from the OpenAPI document: both are complete, and one runs a newsroom."""
+"""API clients that two generators make from the OpenAPI document: both are complete, and one runs a newsroom."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def client(document: str, tmp_path: Path) -> ModuleType:
 
 @pytest.mark.once
 def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -> None:
-    """A4"""
     kinds = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin")
     generate("datamodel-codegen", "--input", document, "--output", "headline_models.py", *kinds, cwd=tmp_path)
     models = importlib.import_module("headline_models")
@@ -66,7 +65,6 @@ def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -
 
 @pytest.mark.once
 def test_a_generated_client_runs_a_newsroom(client: ModuleType, site: Site) -> None:
-    """A4"""
     rights = ("add_article", "change_article", "view_article", "schedule_article", "operate_tasks")
     robot = make_user("robot", *rights)
     _token, secret = issue(robot, by=robot, name="generated")

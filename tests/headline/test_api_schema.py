@@ -226,7 +226,6 @@ def test_every_operation_responds_as_documented(admin: APIClient, document: dict
 
 
 def test_not_modified_and_not_found_are_documented(document: dict[str, Any]) -> None:
-    """A4"""
     client, documented = APIClient(), operations(document)
     live = make_article(status=Status.PUBLISHED, publish_at=soon(minutes=-1))
     retracted = make_article(
@@ -246,7 +245,6 @@ def test_not_modified_and_not_found_are_documented(document: dict[str, Any]) -> 
 
 
 def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, document: dict[str, Any]) -> None:
-    """A4"""
     documented, article = operations(document), make_article(status=Status.APPROVED)
     for name, body, status in (
         ("desk_articles_schedule", {"publish_at": "soon", "at": 1}, 400),
@@ -264,7 +262,6 @@ def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, documen
 
 
 def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:
-    """A4"""
     found = [
         parameter["schema"]["type"]
         for item in document["paths"].values()

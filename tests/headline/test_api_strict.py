@@ -62,7 +62,6 @@ def addresses(documented: Any, ids: dict[str, str], *methods: str) -> list[tuple
 
 
 def test_every_operation_refuses_an_unknown_parameter(admin: APIClient, documented: Any, ids: dict[str, str]) -> None:
-    """A3"""
     asked = addresses(documented, ids, "get", "post", "patch", "delete")
     assert len(asked) == len(documented)
     for name, address, method in asked:
@@ -72,7 +71,6 @@ def test_every_operation_refuses_an_unknown_parameter(admin: APIClient, document
 
 
 def test_every_operation_refuses_an_unknown_field(admin: APIClient, documented: Any, ids: dict[str, str]) -> None:
-    """A3"""
     for name, address, method in addresses(documented, ids, "post", "patch"):
         form = {"format": "multipart"} if name == "desk_images_create" else {"format": "json"}
         response = getattr(admin, method)(address, {"embargo_untill": "2100-01-01T00:00:00Z"}, **form)
@@ -104,7 +102,7 @@ def test_a_body_is_refused_where_none_is_taken(admin: APIClient) -> None:
 
 @pytest.mark.parametrize("field", ["channel", "tag", "author"])
 def test_readers_get_an_error_for_a_filter_without_a_match(field: str) -> None:
-    """A3. Values that only drafts use do not exist for readers."""
+    """Values that only drafts use do not exist for readers."""
     author = User.objects.create_user("ada", first_name="Ada")
     article = make_article(channel=make_channel(), author=author, publish_at=soon(hours=-1))
     article.tags.add(Tag.objects.create(name="Rain"))
@@ -148,7 +146,6 @@ def test_unknown_parameters_are_never_cached(admin: APIClient) -> None:
 
 
 def test_a_version_is_changed_once(admin: APIClient) -> None:
-    """A3"""
     article = make_article("Old")
     address = f"{DESK}{article.pk}/"
     version = admin.get(address)["ETag"]

@@ -1,4 +1,4 @@
-"""Rate limit by address: each request counts once, whatever else is cached and whichever server is away."""
+"""The rate limit by address: each request counts once, whatever else is cached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def request() -> Any:
 
 
 def test_of_forty_parallel_requests_ten_pass() -> None:
-    """S12: fifteen did."""
     ready = threading.Barrier(40)
 
     def ask(_number: int) -> bool:
@@ -43,7 +42,6 @@ def test_of_forty_parallel_requests_ten_pass() -> None:
 
 
 def test_other_cache_entries_evict_no_counter() -> None:
-    """S12: three hundred pages did."""
     for _number in range(10):
         assert AddressThrottle().allow_request(request(), APIView())
     for alias in ("default", "responses"):
@@ -55,7 +53,6 @@ def test_other_cache_entries_evict_no_counter() -> None:
 
 
 def test_it_holds_while_redis_is_away(settings: Any) -> None:
-    """S6: at its limit the throttle was off."""
     away = f"redis://127.0.0.1:{free_port()}/0"
     settings.SCHEDULING_REDIS_URL = away
     settings.CACHES = {

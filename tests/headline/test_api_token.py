@@ -114,13 +114,11 @@ def test_a_malformed_token_authenticates_no_one(alice: User, header: str) -> Non
 
 
 def test_no_copy_of_the_database_holds_a_token_that_works(token: str) -> None:
-    """S11"""
     assert token not in str(list(ApiToken.objects.values()))
     assert not signs_in(ApiToken.objects.get().digest)
 
 
 def test_a_token_ends_at_its_time(token: str) -> None:
-    """S11"""
     assert signs_in(token)
     left = ApiToken.objects.get().expires_at - timezone.now()
     assert timedelta(days=89) < left <= settings.API_TOKEN_LIFETIME
@@ -129,7 +127,6 @@ def test_a_token_ends_at_its_time(token: str) -> None:
 
 
 def test_a_new_password_ends_all_tokens(alice: User, token: str) -> None:
-    """S11"""
     new = "a new and long one"
     sent = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
     assert desk_of(alice).post("/admin/password_change/", sent).status_code == 302
@@ -155,7 +152,6 @@ def test_rehashing_the_same_password_revokes_nothing(token: str, settings: Any) 
 
 
 def test_deactivation_ends_them_for_good(alice: User, token: str) -> None:
-    """S11"""
     alice.is_active = False
     alice.save()
     assert not signs_in(token)
@@ -179,7 +175,6 @@ def test_a_deactivation_without_a_signal_counts_too(token: str) -> None:
     ],
 )
 def test_a_token_does_only_what_its_scope_says(alice: User, scope: str, allowed: set[tuple[str, str]]) -> None:
-    """S11"""
     client = program(ask(scopes=[scope]).json()["token"])
     for method, address in (("GET", DESK), ("POST", DESK), ("GET", TASKS), ("POST", TASKS)):
         response = client.generic(method, address, "{}", content_type="application/json")
@@ -197,7 +192,6 @@ def test_a_read_only_token_allows_no_transition(alice: User) -> None:
 
 @pytest.mark.parametrize("lost", ["is_staff", "is_active", "permission"])
 def test_programs_need_staff_an_active_account_and_the_permission_for_tasks(lost: str) -> None:
-    """S11"""
     encoder = User.objects.create_user("encoder", is_staff=True)
     encoder.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
     client = program(issue(encoder, by=encoder, name="encoder")[1])
@@ -220,7 +214,6 @@ def test_its_last_use_is_recorded(token: str) -> None:
 
 
 def test_a_token_is_issued_on_its_screen_shown_once_and_revoked() -> None:
-    """S11"""
     editor = make_editor()
     desk = desk_of(editor)
     assert desk.get(f"{TOKENS}add/").context["adminform"].form["scopes"].value() in (None, [])
@@ -275,7 +268,6 @@ def test_a_program_that_requests_a_token_at_each_start_keeps_its_latest(alice: U
 
 @pytest.mark.django_db(transaction=True)
 def test_earlier_plain_tokens_are_hashed_and_still_work(alice: User) -> None:
-    """S11"""
     plain = "9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b"
     migrations = MigrationLoader(None).disk_migrations
     (name,) = (name for app, name in migrations if app == "headline_api" and name.endswith("_api_tokens"))

@@ -84,7 +84,6 @@ def test_secrets_are_readable_for_the_owner_only(crontab: Crontab, installed: Pa
 
 
 def test_rotated_secrets_are_reported_until_they_are_installed(crontab: Crontab, manage: Manage) -> None:
-    """O3"""
     crontab("add")
     assert "headline.W002" not in manage("check").stderr
     warned = manage("check", env={"METRICS_TOKEN": "hunter2"}).stderr
@@ -92,7 +91,7 @@ def test_rotated_secrets_are_reported_until_they_are_installed(crontab: Crontab,
 
 
 def test_the_jobs_read_the_file_that_holds_the_environment(installed: Path, manage: Manage, tmp_path: Path) -> None:
-    """O3: nothing is copied, so a rotated secret counts from the next minute on."""
+    """Nothing is copied, so a rotated secret counts from the next minute on."""
     file, path = tmp_path / "headline.env", f"{installed.parent}:{os.environ['PATH']}"
     names = ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "DATA_DIR", "DJANGO_DEBUG")
     given = {**database_environment(), "PATH": path}

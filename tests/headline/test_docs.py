@@ -1,4 +1,4 @@
-"""The docs are complete and right: settings, variables, commands, links, files, tests and API paths."""
+"""The docs match the code: settings, variables, commands, links, files, tests and API paths."""
 
 from __future__ import annotations
 

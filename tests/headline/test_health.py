@@ -208,7 +208,6 @@ def test_a_site_whose_database_never_responds_reports_it_in_time() -> None:
 
 
 def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O3"""
     ahead = read_database_clock() + timedelta(hours=1)
     monkeypatch.setattr("headline.health.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
     report = client.get("/readyz").json()
@@ -223,7 +222,7 @@ def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPat
 def test_a_proxy_that_is_not_counted_is_reported(
     client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, address: str, count: int, is_named: bool
 ) -> None:
-    """O3: a client cannot cause it with a header."""
+    """A client cannot cause it with a header."""
     settings.PROXY_COUNT = count
     client.get("/healthz", REMOTE_ADDR=address, HTTP_X_FORWARDED_FOR="192.0.2.1")
     assert ("proxy_not_counted" in client.get("/readyz").json()["problems"]) == is_named

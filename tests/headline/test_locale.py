@@ -1,4 +1,4 @@
-"""The Chinese translation is whole, fresh and in use, and no text for people is out of its reach."""
+"""The Chinese translation is complete and current, and every text for users can be translated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENGLISH = (
     "scheduling/registry.py",
     "scheduling/worker.py",
 )
-"""What speaks to operators alone: before Django can translate, on the engine's command line, and in its log."""
+"""Modules with texts for operators only: start-up errors, the engine's command line, and logs."""
 
 
 def run(*command: str, cwd: Path = base_dir) -> str:
@@ -78,7 +78,7 @@ def test_placeholders_survive_and_the_compiled_file_is_fresh(tmp_path: Path) -> 
 
 
 def unmarked() -> list[str]:
-    """The texts of the sources that people see in English whatever their language, each with its place."""
+    """The texts for users in the sources that are not marked for translation, with their places."""
     paths = sorted(path for name in SOURCES for path in (base_dir / name).rglob("*") if path.suffix in FINDERS)
     places = {str(path.relative_to(base_dir)): path for path in paths if "migrations" not in path.parts}
     return [

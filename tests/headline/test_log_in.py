@@ -1,4 +1,4 @@
-"""S7: password guessing is throttled and recorded, without long lockouts or load on readers."""
+"""Log-in: password guessing is throttled and recorded, without long lockouts or load on readers."""
 
 from __future__ import annotations
 

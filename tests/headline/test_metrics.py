@@ -117,7 +117,6 @@ def test_only_the_token_or_a_listed_network_gives_access(
 
 
 def test_the_clock_offset_is_measured(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
-    """O3"""
     ahead = read_database_clock() + timedelta(hours=1)
     monkeypatch.setattr("headline.health.read_database_clock", lambda: ahead)
     ((_labels, offset),) = figures("clock_offset_seconds")
@@ -125,7 +124,7 @@ def test_the_clock_offset_is_measured(figures: Figures, monkeypatch: pytest.Monk
 
 
 def test_metrics_of_several_processes_add_up() -> None:
-    """O3: a counter served by another process is not reset."""
+    """A counter served by another process is not reset."""
     counter = re.compile(r"^django_http_requests_before_middlewares_total (\S+)$", re.MULTILINE)
     with serving("--workers", "2", env={"METRICS_TOKEN": TOKEN}) as site:
         asked = urllib.request.Request(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310

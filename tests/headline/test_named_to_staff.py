@@ -1,4 +1,4 @@
-"""S16: no page of the admin names an article to staff who may not see it."""
+"""No page of the admin names an article to staff who may not see it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,6 @@ def _others() -> list[str]:
 
 @pytest.mark.parametrize("rights", ["none", "all others"])
 def test_no_page_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
-    """S16"""
     nosy = make_user("nosy", *(_others() if rights == "all others" else ()))
     desk = Client()
     desk.force_login(nosy)

@@ -1,4 +1,4 @@
-"""S16: users cannot grant permissions that they lack; changes of accounts are recorded."""
+"""Users cannot grant permissions that they lack; changes of accounts are recorded."""
 
 from __future__ import annotations
 
@@ -125,7 +125,6 @@ def test_a_superuser_can_do_all_of_it() -> None:
 
 
 def test_changes_of_users_and_groups_are_recorded(desk: Client) -> None:
-    """S11"""
     bob, group = make_user("bob"), Group.objects.create(name="Readers")
     group.permissions.add(Permission.objects.get(codename="view_article"))
     AuditEntry.objects.latest("id")

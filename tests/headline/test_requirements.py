@@ -1,4 +1,4 @@
-"""Every row of docs/requirements.md that the engine and its main job promise is proved by a test."""
+"""Every row of docs/requirements.md about the engine and publishing is proved by a test."""
 
 from __future__ import annotations
 

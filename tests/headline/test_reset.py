@@ -1,4 +1,4 @@
-"""S7: password reset by mail, without revealing which accounts exist."""
+"""Password reset by mail, without revealing which accounts exist."""
 
 from __future__ import annotations
 

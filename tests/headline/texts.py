@@ -1,4 +1,4 @@
-"""Finding texts for people that no translation can reach, because they are not marked as texts."""
+"""Finds texts for users that are not marked for translation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 WORD = re.compile(r"[A-Za-z]{2,}")
 NAMES = {"Headline", "RSS", "Atom", "JSON", "Feed", "API", "HTML", "UTC", "Esc", "true", "false"}
-"""What is written so in every language."""
+"""Names that are not translated."""
 
 
 def is_text(value: str) -> bool:
@@ -30,7 +30,7 @@ _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "sou
 
 
 class Texts(HTMLParser):
-    """Collects what people read or hear of a page, each with the line on which it stands."""
+    """Collects the texts of a page for users, with their lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ _IDENTIFIER = re.compile(r"[a-z0-9_./:%-]*")
 
 
 def in_python(source: str) -> Iterator[tuple[int, str]]:
-    """The literals given to people that are not marked, and marks that `makemessages` does not know, with lines."""
+    """Unmarked literals for users, and marks that `makemessages` does not find, with lines."""
     for node in ast.walk(ast.parse(source)):
         for rule in _RULES:
             yield from rule(node)
@@ -189,7 +189,7 @@ _SENTENCE = re.compile(r"[A-Z][a-z]+ [a-z]+|[a-z]{2,} [a-z]{2,} [a-z]{2,}")
 
 
 def in_script(source: str) -> Iterator[tuple[int, str]]:
-    """The literals of a script that people would see: sentences, and whatever is put on the page, with their lines."""
+    """The literals of a script that users see, with their lines."""
     bare = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), source)
     for literal in _LITERAL.finditer(bare):
         text = re.sub(r"\$\{.*?\}|" + _ICON, "", literal[2])

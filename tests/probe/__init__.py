@@ -1,4 +1,4 @@
-"""Tasks for tests of the engine: each effect is one more row in `probe_effect`, so lost and repeated ones are visible.
+"""Test tasks for the engine: each run adds a row to `probe_effect`, so lost and repeated runs are visible.
 
 Installed by `tests.settings`, which pytest and the processes it starts use. The types, and their parameters:
 

@@ -1,4 +1,4 @@
-"""A real server, or several, for each kind of Redis URL."""
+"""Real servers for each kind of Redis URL."""
 
 from __future__ import annotations
 

@@ -89,7 +89,6 @@ def manage(project: Path, *arguments: str) -> str:
 
 
 def test_it_checks_migrates_adds_and_runs(project: Path) -> None:
-    """E14"""
     manage(project, "check")
     manage(project, "migrate", "--verbosity", "0")
     manage(project, "shell", "-c", ADD)

@@ -1,4 +1,4 @@
-"""A program in another language, here curl, works on tasks of a real server."""
+"""A program in another language (curl) works on tasks of a real server."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_of_many_concurrent_cancels_one_succeeds(queue: DelayQueue, add: Add) ->
 def test_many_keyed_tasks_are_rescheduled_without_a_case_branch_for_each(
     queue: DelayQueue, add: Add, travel: Travel, notes: Notes
 ) -> None:
-    """E12: the cost of a CASE with a branch for each row grows with the square of their number."""
+    """The cost of a CASE with a branch for each row grows with the square of their number."""
 
     def wanted(seconds: float, parameters: Any) -> list[dict[str, Any]]:
         due = read_database_clock() + timedelta(seconds=seconds)
@@ -246,7 +246,7 @@ def test_many_keyed_tasks_are_rescheduled_without_a_case_branch_for_each(
 
 
 def test_pruning_waits_for_no_other_status(add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E12: one batch is pruned per minute; with that many executed tasks, the other statuses were never pruned."""
+    """One batch is pruned per minute; with that many executed tasks, the other statuses were never pruned."""
     monkeypatch.setattr(pruning, "BATCH", 2)
     ids = [add(0).task_id for _ in range(6)]
     for task_id, status in zip(ids, [1, 1, 1, 1, 2, 3], strict=True):

@@ -74,7 +74,7 @@ class ReadsFromReplica:
 
 
 def test_a_model_that_is_read_from_a_replica_is_reported(settings: Any) -> None:
-    """E13: readers would see an article by the replica's clock."""
+    """Readers would see an article by the replica's clock."""
     settings.DATABASE_ROUTERS = ["tests.scheduling.test_checks.ReadsFromReplica"]
     assert found() == ["scheduling.E015"]
     settings.DATABASE_ROUTERS = []

@@ -29,7 +29,6 @@ def machine_is_off_by(seconds: float) -> time_machine.travel:
 def test_a_wrong_clock_of_a_web_server_pushes_no_hint_early_or_late(
     keys: Keys, add: Add, notes: Notes, seconds: float
 ) -> None:
-    """E6"""
     with machine_is_off_by(seconds):
         later, now = add(60), add(0)
         moved = reschedule_task(add(90).task_id, read_database_clock() + timedelta(seconds=30))
@@ -40,7 +39,6 @@ def test_a_wrong_clock_of_a_web_server_pushes_no_hint_early_or_late(
 
 
 def test_a_program_that_leases_through_a_wrong_clock_takes_no_hint_that_is_not_due(keys: Keys, add: Add) -> None:
-    """E6"""
     later = add(60)
     with machine_is_off_by(600):
         assert poll(TYPE) == []
@@ -49,7 +47,6 @@ def test_a_program_that_leases_through_a_wrong_clock_takes_no_hint_that_is_not_d
 
 @pytest.mark.parametrize("seconds", [600, -600])
 def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds: float) -> None:
-    """E6"""
     clock.measure()
     with machine_is_off_by(seconds):
         assert abs(clock.timestamp() - read_database_clock().timestamp()) < 5
@@ -59,7 +56,6 @@ def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds
 
 
 def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: Keys, add: Add, notes: Notes) -> None:
-    """E6"""
     add(0, parameters="due")
     with machine_is_off_by(-600):
         assert run_due(10) == 1
@@ -75,7 +71,6 @@ def set_redis_clock_back(keys: Keys) -> None:
 def test_a_jump_of_redis_clock_stops_neither_sweep_nor_refresh(
     keys: Keys, add: Add, notes: Notes, travel: Travel, settings: object
 ) -> None:
-    """E6"""
     settings.SCHEDULING_REFRESH_INTERVAL = 0.05  # type: ignore[attr-defined]
     maintenance = Maintenance("a worker", [], get_queue())
     for _ in range(3):
@@ -125,7 +120,6 @@ def test_periodic_work_without_redis_is_done_once_a_period(queue: DelayQueue) ->
 
 
 def test_ids_differ_where_the_clock_was_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """E12"""
     made: list[int] = []
     with time_machine.travel(datetime(1970, 1, 1, tzinfo=UTC)):
         for _ in range(20):  # processes

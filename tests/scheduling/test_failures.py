@@ -181,7 +181,7 @@ def many(count: int) -> None:
 def test_an_invalid_task_costs_its_batch_a_few_transactions(
     queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
 ) -> None:
-    """E8: by halves, not one by one."""
+    """By halves, not one by one."""
     many(500)
     notes.fault = poison(*bad)
     report = run_once(500)
@@ -191,7 +191,7 @@ def test_an_invalid_task_costs_its_batch_a_few_transactions(
 
 
 def test_a_late_batch_is_halved_too(queue: DelayQueue, notes: Notes, travel: Travel) -> None:
-    """E8: also when each attempt was counted before it began."""
+    """Each attempt was counted before it began."""
     many(60)
     travel(5)
     notes.fault = poison(17)
@@ -219,7 +219,7 @@ def refuse(error: BaseException, *bad: Any) -> Any:
 def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
 ) -> None:
-    """E1, E9: attempts are counted beforehand for tasks this late, and uncounted."""
+    """Attempts are counted beforehand for tasks this late, and uncounted."""
     tasks = [add(0, parameters=number) for number in range(20)]
     notes.fault = refuse(error)
     breakers = Breakers()
@@ -240,7 +240,6 @@ def test_trouble_counts_no_attempt_however_long_it_lasts(
 def test_an_attempt_counted_before_the_connection_was_lost_is_uncounted_later(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
-    """E9"""
     task, breakers = add(0), Breakers()
     notes.fault = refuse(OperationalError(2013, "Lost connection to server during query"))
     for _ in range(conf.MAX_ATTEMPTS + 1):
@@ -329,7 +328,7 @@ def test_when_everything_is_refused_the_breaker_opens_and_closes_again(
 
 
 def test_a_worker_beats_however_many_transactions_are_refused(queue: DelayQueue, notes: Notes, in_time: None) -> None:
-    """E9: otherwise its supervisor would kill it as hanging, which counts as a crash."""
+    """Otherwise its supervisor would kill it as hanging, which counts as a crash."""
     many(50)
     notes.fault = refuse(LOCKED)
     beats: list[int] = []
@@ -423,7 +422,7 @@ def test_the_poll_command_reports_refused_tasks(manage: Manage) -> None:
 
 
 def test_a_crash_is_only_recorded_when_there_was_one(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
-    """E9: two attempts raised, one killed its worker."""
+    """Two attempts raised, one killed its worker."""
     notes.fault = poison(None)
     task = add(0)
     for _ in range(2):
@@ -619,7 +618,6 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
 def test_one_failing_reconciler_does_not_stop_the_pass(
     queue: DelayQueue, add: Add, notes: Notes, manage: Manage
 ) -> None:
-    """E12"""
     add(0, key="1")
     result = manage("refresh", env={"TEST_SETTINGS": '{"PROBE_RECONCILERS_FAIL": true}'})
     assert result.returncode != 0
@@ -635,7 +633,6 @@ def test_the_other_reconcilers_run_and_the_window_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    """E12"""
     ran: list[str] = []
 
     def broken() -> int:

@@ -77,7 +77,6 @@ def keys(client: redis.Redis) -> set[str]:
 
 
 def test_a_copy_pops_no_hint_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
-    """O1"""
     server, client = shared
     here, there = environments(server, copied)
     due = read_database_clock() + timedelta(seconds=60)
@@ -96,7 +95,6 @@ def test_a_copy_pops_no_hint_of_the_original(manage: Manage, copied: str, shared
 
 
 def test_a_copy_serves_no_page_of_the_original(manage: Manage, copied: str, shared: tuple[Server, redis.Redis]) -> None:
-    """O1"""
     here, there = environments(shared[0], copied)
     copy(copied)
 
@@ -114,7 +112,6 @@ def test_a_copy_serves_no_page_of_the_original(manage: Manage, copied: str, shar
 def test_installations_that_share_a_redis_are_warned(
     manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
 ) -> None:
-    """O1: nothing detected it."""
     here, there = environments(shared[0], copied)
     copy(copied)
     assert manage("refresh", env=here).returncode == 0

@@ -17,7 +17,7 @@ from tests.chaos.proxy import Proxy
 
 
 def test_a_push_waits_no_longer_than_its_timeout(keys: object, settings: Any) -> None:
-    """E12: Redis accepts the hints, then does not respond to the promotion."""
+    """Redis accepts the hints, then does not respond to the promotion."""
     settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 0.2, 20.0
     with Proxy(urlsplit(conf.REDIS_URL).port or 6379) as proxy:
         queue = RedisQueue(f"redis://127.0.0.1:{proxy.port}/0")

@@ -149,7 +149,7 @@ class TestRedisAlone:
         assert len([token for token in tokens if token]) == 1
 
     def test_a_lock_held_too_long_is_taken_over_whatever_the_clock_of_redis_says(self) -> None:
-        """E6: the key would expire in an hour, as it would after Redis' clock was set back by one."""
+        """The key would expire in an hour, as it would after Redis' clock was set back by one."""
         late, other, third = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
         first = late.acquire(3600)
         assert first is not None

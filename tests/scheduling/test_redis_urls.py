@@ -1,4 +1,4 @@
-"""Every kind of Redis URL against a real server: the contract of the queue on each, and what happens without one."""
+"""Every kind of Redis URL on real servers: the queue contract on each, and the behaviour without a server."""
 
 from __future__ import annotations
 

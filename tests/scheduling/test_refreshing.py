@@ -1,4 +1,4 @@
-"""Refresh and sweep: lost hints are back, nothing is popped twice, and other programs' keys are untouched."""
+"""Refresh and sweep: lost hints return, no hint is popped twice, and other programs' keys are untouched."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_tasks_of_the_same_instant_are_all_loaded_across_pages(keys: Keys, setti
 
 
 def test_each_page_of_one_instant_costs_the_same(mariadb: None, keys: Keys, settings: Any) -> None:
-    """E12: a page that read all that came before it would make a million tasks of one instant take minutes."""
+    """A page that read all that came before it would make a million tasks of one instant take minutes."""
     due = read_database_clock() + timedelta(seconds=60)
     add_tasks({"task_type": TYPE, "execute_time": due, "parameters": None} for _ in range(1000))
     read = []
@@ -243,7 +243,7 @@ def test_the_sweep_leaves_a_backlog_alone(keys: Keys, add: Add, travel: Travel) 
 
 
 def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Add, travel: Travel) -> None:
-    """E7: and requeues neither it nor the backlog twice."""
+    """It requeues neither the hint nor the backlog twice."""
     lost = [add(0).task_id for _ in range(3)]
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)
@@ -259,7 +259,6 @@ def test_the_sweep_finds_a_lost_hint_while_its_topic_is_busy(keys: Keys, add: Ad
 def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
     keys: Keys, add: Add, travel: Travel, settings: Any
 ) -> None:
-    """E7"""
     settings.SCHEDULING_BATCH_SIZE = 4
     lost = [add(0).task_id for _ in range(6)]
     keys.client.delete("sched:ready:{test.note:0}")
@@ -275,7 +274,7 @@ def test_the_sweep_reads_no_more_of_a_busy_topic_than_one_batch(
 
 
 def test_a_stale_ready_hint_hides_no_lost_hint(keys: Keys, add: Add, travel: Travel) -> None:
-    """E7: bad members and ids of tasks that were cancelled since."""
+    """Bad members and ids of tasks that were cancelled since."""
     lost = add(0).task_id
     keys.client.delete("sched:ready:{test.note:0}")
     travel(5)

@@ -128,7 +128,7 @@ def is_leased(task_id: int) -> bool:
 
 
 def test_many_slow_side_effects_of_one_type_delay_no_other_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """E11: as a bulk action with 1,500 articles delayed a CDN purge."""
+    """A bulk action with 1,500 articles must not delay a CDN purge."""
     go_on = threading.Event()
     monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
     bulk = [add("test.bulk") for _ in range(10)]
@@ -145,7 +145,7 @@ def test_many_slow_side_effects_of_one_type_delay_no_other_type(monkeypatch: pyt
 def test_the_lease_of_a_task_that_outlasts_its_worker_is_released(
     monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """E11: the next worker need not wait for the lease to expire, and the attempt does not count."""
+    """The next worker need not wait for the lease to expire, and the attempt does not count."""
     settings.SCHEDULING_STOP_TIMEOUT = 0.4
     go_on = threading.Event()
     monkeypatch.setitem(registry._handlers, "test.bulk", waiting_for(go_on))
@@ -163,7 +163,7 @@ def test_the_lease_of_a_task_that_outlasts_its_worker_is_released(
 
 
 def test_a_worker_with_a_hanging_at_least_once_task_stops_on_a_signal(start_manage: StartManage) -> None:
-    """E11: and releases its lease."""
+    """It also releases its lease."""
     worker = start_manage("poll", "--forever")
     task_id = add("probe.at_least_once", seconds=60)
     eventually(lambda: is_leased(task_id), 30)

@@ -1,1 +1,1 @@
-"""Every screen there is, opened in a real browser: for accessibility and for the documentation."""
+"""Tests of every page in a browser: accessibility, content security, translation and screenshots."""

@@ -1,4 +1,4 @@
-"""The list of all screens. Add the address of each new screen here: it is then checked and photographed."""
+"""The URLs of all pages. Add each new page: it is then tested, and part of the screenshots."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def desk() -> dict[str, str]:
 
 
 def of_others() -> dict[str, dict[str, str]]:
-    """Log-in name to those screens that show such a user something else than the administrator."""
+    """Log-in name to the pages that differ for this user from the administrator's."""
     newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
     return {
         "author": {"start-author": reverse("admin:index")},
@@ -65,7 +65,7 @@ def of_others() -> dict[str, dict[str, str]]:
 
 
 def readers() -> dict[str, str]:
-    """Name to address of what readers see."""
+    """Name to URL of readers' pages."""
     article = Article.objects.filter(status=Status.PUBLISHED).exclude(cover=[]).order_by("pk")[0]
     tag = article.tags.order_by("pk")[0]
     newest = page_of(all_news(), QueryDict())
@@ -193,7 +193,7 @@ def _forms() -> dict[str, str]:
 
 
 def _entry() -> AuditEntry:
-    """One that has much to tell."""
+    """An audit entry with many details."""
     return AuditEntry.objects.filter(action=EDIT).order_by("-pk")[0]
 
 

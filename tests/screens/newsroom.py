@@ -1,4 +1,4 @@
-"""The demo newsroom with something on every screen, so that no page is looked at empty."""
+"""The demo newsroom with data on every page, so that none is tested empty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASSWORD = "headline"
 
 
 def fill() -> User:
-    """Fill an empty database; returns the administrator, who may see all of it."""
+    """Fill an empty database; returns the administrator."""
     found(now=timezone.now(), password=PASSWORD)
     admin = User.objects.get(username="admin")
     _trouble()
@@ -52,7 +52,7 @@ def _unused_image(admin: User) -> None:
 
 
 def _trouble() -> None:
-    """An overdue article, one at risk, one that failed, a punctual day and a worker that lives."""
+    """An overdue article, one at risk, a failed task, a punctual day and a live worker."""
     now = read_database_clock()
     first, second = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("pk")[:2]
     Article.objects.filter(pk=first.pk).update(publish_at=now - timedelta(minutes=40))
@@ -81,7 +81,7 @@ def _history(admin: User) -> None:
 
 
 def _retracted(admin: User) -> None:
-    """An article of which readers see nothing but a notice."""
+    """A retracted article."""
     now = read_database_clock()
     values = {"status": Status.PUBLISHED, "publish_at": now - timedelta(days=2), "published_at": now, "author": admin}
     article = Article.objects.create(title="The mayor resigns", **values)
@@ -109,7 +109,7 @@ def _bulk_actions(admin: User) -> None:
 
 
 def _releases(admin: User) -> None:
-    """One that waits and lacks something, and one that is out."""
+    """A scheduled release with a blocking issue, and a published one."""
     ready, draft = (
         Article.objects.filter(status=status, memberships__isnull=True).order_by("-pk")[0]
         for status in (Status.APPROVED, Status.DRAFT)

@@ -1,6 +1,4 @@
-"""Every screen, wide or narrow, light or dark: axe-core finds nothing serious, the console shows no error, and the
-page has one main landmark.
-"""
+"""Accessibility of every page, wide or narrow, light or dark: axe-core finds nothing serious, the console is empty."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ WEIGHT, EDITOR_WEIGHT = 2_600_000, 1_200_000
 """The most bytes of a page with all that it loads, uncompressed."""
 
 PARTS = 3
-"""In which the screens of the desk are looked at, beside each other."""
+"""The admin pages are tested in so many parallel parts."""
 
 Scheme = Literal["light", "dark"]
 Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
@@ -74,14 +72,14 @@ def let_in(context: BrowserContext, user: User) -> None:
 
 
 def faults(page: Page, options: Mapping[str, Any]) -> list[str]:
-    """What axe finds on the page as it is, a line each."""
+    """The faults that axe finds on the open page, a line each."""
     found = page.evaluate("asked => axe.run(...asked)", [FIRST_ONES, options])["violations"]
     worst = [fault for fault in found if fault["impact"] in SERIOUS]
     return [f"{fault['id']}: {node['html'][:200]}" for fault in worst for node in fault["nodes"]]
 
 
 def look(page: Page, width: int, height: int, scheme: Scheme) -> None:
-    """Have the page in this size and scheme."""
+    """Set the page's size and colour scheme."""
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)
     page.evaluate("isDark => document.documentElement.classList.toggle('dark', isDark)", scheme == "dark")

@@ -1,4 +1,4 @@
-"""Every screen speaks Chinese to users who chose it: no word is left in English."""
+"""Every page is completely Chinese for users who chose it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONTENT = {
     "scheduling.WorkerHeartbeat": ("name",),
     "scheduling.TaskInfoLog": ("error",),
 }
-"""What people of the newsroom have written, in whatever language."""
+"""Fields with content of users, in any language."""
 
 NAMES = re.compile(
     r"[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S+|/[\w/-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
@@ -50,7 +50,7 @@ SAME_EVERYWHERE = {
 
 
 def written() -> list[str]:
-    """Everything that is content, the longest first."""
+    """All content, the longest first."""
     found = set()
     for model, fields in CONTENT.items():
         for row in apps.get_model(model)._default_manager.values_list(*fields):
@@ -73,7 +73,7 @@ def left_over(page: str, content: list[str]) -> Iterator[str]:
 
 
 def english(client: Client, screens: Mapping[str, str]) -> dict[str, list[str]]:
-    """Screen to the English that is left on it."""
+    """Page to the English left on it."""
     content, found = written(), {}
     for name, address in screens.items():
         page = client.get(address, follow=True)

@@ -1,4 +1,4 @@
-"""No page breaks the policy that its own answer brings, and what breaks in is stopped by it.
+"""Content security: pages comply with their own policy, and injected scripts do not run.
 
 The desk's screens are all opened by `test_accessibility`, which records their violations as console errors.
 """
@@ -34,7 +34,7 @@ def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
 
 
 def violations(page: Page) -> list[str]:
-    """What the browser will say of policies from now on."""
+    """A list to which the browser's policy violations are added."""
     found: list[str] = []
     page.on("console", lambda said: found.append(said.text) if "Content Security Policy" in said.text else None)
     return found
@@ -50,7 +50,6 @@ def visit(context: BrowserContext, screens: Iterable[str]) -> dict[str, list[str
 
 
 def test_readers_pages_keep_to_theirs(context: BrowserContext) -> None:
-    """S15"""
     fill()
     others = ["/latest/", "/api/docs/", "/api/v1/articles/"]
     assert visit(context, [*addresses.readers().values(), *others]) == {}
@@ -101,7 +100,6 @@ def test_the_page_of_the_api_is_drawn(context: BrowserContext) -> None:
 
 @pytest.mark.parametrize("address", ["/", "/admin/login/"])
 def test_a_script_that_breaks_in_is_not_run(context: BrowserContext, address: str) -> None:
-    """S15"""
     page = context.new_page()
     said = violations(page)
     page.goto(address)
@@ -137,7 +135,6 @@ POLICIES = {
 
 @pytest.mark.parametrize("address", POLICIES)
 def test_every_answer_brings_its_policies(address: str) -> None:
-    """S15"""
     response: Any = Client().get(address)
     directives = response["Content-Security-Policy"].split("; ")
     assert set(POLICIES[address]) <= set(directives)

@@ -1,4 +1,4 @@
-"""What every page for readers promises: valid HTML, little weight, few statements, nothing of who reads it."""
+"""Requirements of every readers' page: valid HTML, small size, few queries, no data of the visitor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTS = ("front-page", "front-page-older", "channel", "tag", "author")
 STATUS = {"retracted": 410, "nothing": 404}
 
 Promise = Callable[[str, str], Iterator[str]]
-"""Given the name and the address of a page, says what is wrong with it."""
+"""Yields the faults of a page, given its name and URL."""
 
 
 def is_valid(name: str, address: str) -> Iterator[str]:
@@ -66,7 +66,7 @@ def is_cheap(name: str, address: str) -> Iterator[str]:
 
 
 def is_everybodys(name: str, address: str) -> Iterator[str]:
-    """What one reader gets may be given to the next."""
+    """The response may be shared by all readers."""
     user = Client()
     user.force_login(User.objects.get(username="admin"))
     user.get(reverse("admin:index"))

@@ -1,4 +1,4 @@
-"""Whether a page is valid HTML: what browsers would have to repair, and rules of the standard that they let pass."""
+"""HTML validation: what browsers would have to repair, and rules of the standard that they tolerate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REFERRING = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "lis
 
 
 def faults(page: str) -> list[str]:
-    """What is wrong, a line each."""
+    """The faults, a line each."""
     parsed = JustHTML(page, collect_errors=True, sanitize=False)
     read = Reader()
     read.feed(page)
@@ -52,7 +52,7 @@ class Seen:
 
 
 class Reader(HTMLParser):
-    """Walks over a page and keeps what it does not like."""
+    """Parses a page and collects its faults."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Reader(HTMLParser):
             self.faults.append(f"{self._place()}: </{tag}> ends what did not begin")
 
     def faults_of_the_whole(self) -> Iterator[str]:
-        """What only the end of the page shows."""
+        """Faults that are known only at the end of the page."""
         yield from (f"never closed: <{tag}>" for tag in self._open)
         yield from (f"the id {name!r} stands {number} times" for name, number in self._seen.ids.items() if number > 1)
         yield from (f"no element has the id {name!r}" for name in self._seen.references - set(self._seen.ids))

@@ -56,7 +56,7 @@ _TIME_FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 
 
 @admin.register(Article)
-class ArticleAdmin(
+class ArticleAdmin(  # type: ignore[misc]
     ArticleList,
     ChoosingScreens,
     HistoryScreens,
@@ -66,7 +66,7 @@ class ArticleAdmin(
     ChecksScreens,
     PublishSheet,
     NoteScreens,
-):  # type: ignore[misc]
+):
     """The article list and form."""
 
     form = ArticleForm

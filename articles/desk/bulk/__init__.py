@@ -1,0 +1,1 @@
+"""Bulk actions in the admin."""

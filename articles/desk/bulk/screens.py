@@ -29,9 +29,9 @@ from articles.publishing import (
 from articles.workflow import TRANSITIONS, Input, Transition
 from scheduling.services import read_database_clock
 
-SHOWN = 200  # refused articles on the screen; the others are counted
-NAMED = 10  # chosen articles that are named before the step is taken
-KEPT = 20  # batches in the list of one's own
+SHOWN = 200  # refused articles on the page; the others are counted
+NAMED = 10  # selected articles that the confirmation names
+KEPT = 20  # bulk actions in a user's list
 
 _FORMS: dict[Input, type[Form]] = {Input.TIME: ScheduleForm, Input.MINUTES: RescheduleForm}
 

@@ -73,21 +73,21 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 class Entry:
     """An entry. Movable ones carry the time at which the user has `seen` them."""
 
-    key: str  #: names what is moved, such as "publish_at:12"
+    key: str  #: names the movable time, such as "publish_at:12"
     kind: Kind
     at: datetime
     title: str
-    address: str = ""  #: where it is changed
+    address: str = ""  #: URL of its form
     channel: str = ""
     author: str = ""
-    state: str = ""  #: where it stands, in words
+    state: str = ""  #: its status as a sentence
     note: str = ""
     seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be moved
     marks: tuple[Mark, ...] = ()
-    article: int | None = None  #: what it is about, or
+    article: int | None = None  #: its subject, or
     release: int | None = None
     changed: datetime = LONG_AGO
-    is_off: bool = False  #: called off: for calendar programs that know it already
+    is_off: bool = False  #: cancelled: for calendar apps that have it already
 
     @property
     def is_over(self) -> bool:

@@ -18,14 +18,14 @@ from articles.text import zone_label
 class Cell:
     """A slot on the page, a drop target."""
 
-    wall: str  #: its beginning on the wall, such as "2026-11-23" or "2026-11-23T14:00"
+    wall: str  #: its start as wall time, such as "2026-11-23" or "2026-11-23T14:00"
     hour: int | None
-    earlier: list[Entry]  #: before the line that shows the present time
+    earlier: list[Entry]  #: before the line of the present time
     later: list[Entry]
     has_now: bool
     peculiarity: str
     hidden: int
-    more: str  #: the address that shows what is hidden
+    more: str  #: URL that shows the hidden entries
 
 
 @dataclass(frozen=True)

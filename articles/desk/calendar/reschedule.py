@@ -45,11 +45,11 @@ class Moment(StrEnum):
 def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Actor) -> None:
     """Move a time of the article from `seen` to `to`, which must be in the future.
 
-    Raises `MovedMeanwhile` if it has changed since, `TimePast`, and the errors of the service.
+    Raises `RescheduledByOther` if it has changed since, `TimePast`, and the errors of the service.
     """
     with _as_seen(article, moment, seen):
         _MOVES[moment](article, checked_time(to), by)
-        if to <= read_database_clock():  # asked last: who may not move it at all hears that, and the rest is undone
+        if to <= read_database_clock():  # checked after the permission; the error rolls the move back
             raise TimePast(PAST.get(moment, TimePast.message))
 
 
@@ -57,7 +57,7 @@ def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: 
 def do_now(article: Article, moment: Moment, *, seen: datetime, by: Actor) -> None:
     """Publish the article or its update now instead of at `seen`.
 
-    Raises `MovedMeanwhile`, `TimePast` for times without an immediate transition, and the errors of the service.
+    Raises `RescheduledByOther`, `TimePast` for times without an immediate transition, and the errors of the service.
     """
     if moment not in AT_ONCE:
         raise TimePast(PAST[moment])

@@ -36,7 +36,7 @@ class Subject(ABC):
     key: str  #: its name, such as "publish_at:12"
     title: str
     kind: Kind
-    time: datetime | None  #: as it is stored
+    time: datetime | None  #: the stored one
 
     @abstractmethod
     def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:

@@ -140,9 +140,8 @@ def _misunderstood(form: RescheduleForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
-    transition = subject_named(subject.key).transition_at_once(
-        by
-    )  # read again: the refused move has left its marks on the instance
+    reloaded = subject_named(subject.key)  # the refused move has changed the instance
+    transition = reloaded.transition_at_once(by)
     if transition is None:
         return Answer(str(refusal), refusal.code)
     return Answer(

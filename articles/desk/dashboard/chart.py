@@ -16,8 +16,8 @@ from articles.task_types import OF_ARTICLES
 from scheduling.services import LateHours, Lateness, lateness_by_hour
 
 HOURS = 24
-KEPT = 60  # seconds a drawing is shown before another is made
-WIDTH, HEIGHT = 720, 160  # of the drawing's inside, in its own units
+KEPT = 60  # seconds for which a chart is cached
+WIDTH, HEIGHT = 720, 160  # of the plot area, in drawing units
 FIRST, LAST = 1.0, 100_000.0  # milliseconds at the foot and at the top; the scale is logarithmic
 _KEY = "articles.desk.lateness"
 _TRANSITION, _BAR, _THICK = WIDTH / HOURS, 14, 4

@@ -75,7 +75,7 @@ TABS = [
         label=_("Notes"),
         icon="chat",
         template="articles/desk/editor/notes.html",
-        context=lambda screen: notes_context(screen.request, screen.article),
+        context=lambda screen: notes_context(screen.request, screen.article) if screen.article else {},
         count=lambda data: data["notes"].count,
         is_for_new=False,
     ),

@@ -136,7 +136,7 @@ def conflicts(channel: int | None, own: int | None, live: datetime) -> Iterator[
     status = Article.Status
     span = (live - settings.CALENDAR_CONFLICT, live + settings.CALENDAR_CONFLICT)
     near = Article.objects.filter(channel=channel, publish_at__range=span)
-    near = near.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED)).exclude(pk=own)
+    near = near.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED)).exclude(pk=own or 0)
     for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
         clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
         yield _("“%(title)s” in the same channel goes live at %(time)s.") % {"title": other.title, "time": clock}

@@ -25,8 +25,8 @@ from unfold.admin import ModelAdmin
 from articles import notes, publishing
 from articles.desk.notes.shown import ShownNotes, assignment_of
 from articles.desk.time_field import ZonedTimeField
-from articles.exceptions import ArticleError, NotAllowed, NoteGone
-from articles.models import Article, Note, as_id, named_apart
+from articles.exceptions import ArticleError, NotAllowed
+from articles.models import Article, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
 
@@ -47,7 +47,7 @@ class AssignmentForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ["owner", "due_at"]
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options, auto_id="assignment_%s")
+        super().__init__(*args, **{**options, "auto_id": "assignment_%s"})
         owner: Any = self.fields["owner"]
         owner.queryset = newsroom().order_by("first_name", "last_name", "username")
         owner.help_text, owner.empty_label = "", _("No owner")
@@ -136,19 +136,19 @@ def _add(request: HttpRequest, article: Article, _key: str) -> None:
 
 def _reply(request: HttpRequest, article: Article, key: str) -> None:
     text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
-    notes.reply(_note(article, key), by=request.user, text=text, pk=as_id(new))
+    notes.reply(notes.find_note(article, key), by=request.user, text=text, pk=as_id(new))
 
 
 def _resolve(request: HttpRequest, article: Article, key: str) -> None:
     """Resolve a thread, with the reply that was typed before."""
     if request.POST.get(f"reply-{key}", "").strip():
         _reply(request, article, key)
-    notes.resolve_note(_note(article, key), by=request.user)
+    notes.resolve_note(notes.find_note(article, key), by=request.user)
 
 
 def _edit(request: HttpRequest, article: Article, key: str) -> None:
     text, seen = (request.POST.get(f"{name}-{key}", "") for name in ("edit", "seen"))
-    notes.edit_note(_note(article, key), by=request.user, text=text, seen=_moment(seen))
+    notes.edit_note(notes.find_note(article, key), by=request.user, text=text, seen=_moment(seen))
 
 
 def _assign(request: HttpRequest, article: Article, _key: str) -> None:
@@ -166,18 +166,10 @@ _ACTIONS: dict[str, Callable[[HttpRequest, Article, str], None]] = {
     "reply": _reply,
     "edit": _edit,
     "resolve": _resolve,
-    "reopen": lambda request, article, key: notes.reopen_note(_note(article, key), by=request.user),
-    "delete": lambda request, article, key: notes.delete_note(_note(article, key), by=request.user),
+    "reopen": lambda request, article, key: notes.reopen_note(notes.find_note(article, key), by=request.user),
+    "delete": lambda request, article, key: notes.delete_note(notes.find_note(article, key), by=request.user),
     "assign": _assign,
 }
-
-
-def _note(article: Article, key: str) -> Note:
-    """A note of the article. Raises `NoteGone`."""
-    note = Note.objects.select_related("thread").filter(article=article, pk=as_id(key)).first()
-    if note is None:
-        raise NoteGone
-    return note
 
 
 def _moment(text: str) -> datetime | None:

@@ -23,20 +23,24 @@ from articles.workflow import TRANSITIONS, Transition
 class Command(NewsroomCommand):
     """Each article is its own transaction: one that is refused does not stop the others."""
 
-    help = "Submit, approve, schedule, publish … articles as a user."
+    help = "Perform a transition, such as submit, approve or publish, on articles, with a user's permissions."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the transition, the articles and the user."""
         names = [transition.value for transition, rule in TRANSITIONS.items() if rule.is_for_one]
-        parser.add_argument("transition", choices=names)
-        parser.add_argument("ids", type=int, nargs="+", metavar="ID")
-        parser.add_argument("--by", required=True, metavar="NAME", help="username of the actor")
-        parser.add_argument("--at", type=time_to_act, metavar="TIME", help="ISO 8601, for transitions that need a time")
-        parser.add_argument("--reason", default="", help="for transitions that need a reason or a notice")
+        parser.add_argument("transition", choices=names, metavar="TRANSITION", help=", ".join(names))
+        parser.add_argument("ids", type=int, nargs="+", metavar="ID", help="ids of the articles")
+        parser.add_argument("--by", required=True, metavar="NAME", help="username of the user who performs it")
+        parser.add_argument("--at", type=time_to_act, metavar="TIME", help="ISO 8601; for schedule and schedule_update")
+        parser.add_argument("--reason", default="", help="feedback for reject; notice to readers for retract")
         parser.add_argument(
-            "--revision", type=int, nargs="+", metavar="NUMBER", help="the revision read of each article, for “approve”"
+            "--revision",
+            type=int,
+            nargs="+",
+            metavar="NUMBER",
+            help="for approve: the revision read of each article",
         )
-        parser.add_argument("--override", metavar="REASON", help="approve although the rule forbids it; administrators")
+        parser.add_argument("--override", metavar="REASON", help="for approve, by superusers: the reason")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Perform the transition with each article; print the refusals and how many were done."""

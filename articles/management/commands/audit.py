@@ -44,16 +44,16 @@ class Command(BaseCommand):
         """Declare the two subcommands and their filters."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         shown = verbs.add_parser("list", help="the latest entries, one a line")
-        shown.add_argument("--limit", type=whole_number, default=LISTED, help=f"entries at most (default {LISTED})")
+        shown.add_argument("--limit", type=whole_number, default=LISTED, help=f"maximum, default: {LISTED}")
         exported = verbs.add_parser("export", help="all entries, oldest first, with every field")
-        exported.add_argument("file", nargs="?", default=TERMINAL, help="where to; - or nothing is the terminal")
+        exported.add_argument("file", nargs="?", default=TERMINAL, help="default: -, standard output")
         exported.add_argument("--format", choices=sorted(WRITERS), default="jsonl")
         for verb in (shown, exported):
             verb.add_argument("--article", type=int, metavar="ID")
             verb.add_argument("--user", metavar="NAME")
             verb.add_argument("--action", metavar="NAME", help="such as approve, edit or published")
             verb.add_argument("--source", choices=AuditEntry.Source.values)
-            verb.add_argument("--since", type=moment, metavar="TIME", help="ISO 8601; without an offset, here")
+            verb.add_argument("--since", type=moment, metavar="TIME", help="ISO 8601; without an offset in TIME_ZONE")
             verb.add_argument("--until", type=moment, metavar="TIME")
 
     def handle(self, *args: Any, **options: Any) -> None:

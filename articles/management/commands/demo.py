@@ -28,7 +28,7 @@ class Command(NewsroomCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the password."""
-        parser.add_argument("--password", help="of all users of the newsroom; required when DJANGO_DEBUG is off")
+        parser.add_argument("--password", help="password of all demo users; required unless DJANGO_DEBUG is on")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the newsroom if there is none, then print its log-ins and what goes live when."""

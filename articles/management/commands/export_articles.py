@@ -1,4 +1,4 @@
-"""Export articles as JSON Lines or as WordPress does; see docs/import.md."""
+"""Export articles as JSON Lines or as WordPress's WXR; see docs/import.md."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ STATUSES = {status.name.lower(): status for status in Article.Status}
 class Command(BaseCommand):
     """Only reads, from one consistent snapshot."""
 
-    help = "Export articles as JSON Lines, from which an import makes the same articles, or as WordPress does (WXR)."
+    help = "Export articles as JSON Lines, which import_articles reads without loss, or as WordPress's WXR."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the filters."""
         parser.add_argument(
-            "file", help="written completely or not at all, readable for its owner only; - is the terminal"
+            "file", help="written completely or not at all, readable only by its owner; - is standard output"
         )
-        parser.add_argument("--format", choices=sorted(WRITERS), help="guessed from the file's name when left out")
-        parser.add_argument("--channel", action="append", metavar="NAME", help="only those in it; may be repeated")
-        parser.add_argument("--status", action="append", choices=STATUSES, help="only those; may be repeated")
-        parser.add_argument("--since", type=moment, metavar="TIME", help="only those changed since then; ISO 8601")
+        parser.add_argument("--format", choices=sorted(WRITERS), help="default: by the file's name")
+        parser.add_argument("--channel", action="append", metavar="NAME", help="only this channel; may be repeated")
+        parser.add_argument("--status", action="append", choices=STATUSES, help="only this status; may be repeated")
+        parser.add_argument("--since", type=moment, metavar="TIME", help="only articles changed since; ISO 8601")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file, and print the number of articles."""

@@ -15,11 +15,11 @@ from articles.models import SensitiveWord
 class Command(BaseCommand):
     """One word a line, UTF-8, in a stable order."""
 
-    help = "Write the sensitive words, or allowed phrases, of one level to a text file, one a line."
+    help = "Write the sensitive words or allowed phrases of one level to a text file, one per line."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""
-        parser.add_argument("file", type=Path, help="- is the terminal")
+        parser.add_argument("file", type=Path, help="- is standard output")
         parser.add_argument("--level", choices=SensitiveWord.Level.values, required=True)
 
     def handle(self, *args: Any, **options: Any) -> None:

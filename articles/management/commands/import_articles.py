@@ -48,24 +48,24 @@ class Command(NewsroomCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the options."""
-        parser.add_argument("file", type=Path)
-        parser.add_argument("--format", choices=sorted(READERS), help="guessed from the file when left out")
-        parser.add_argument("--dry-run", action="store_true", help="check and count everything, store nothing")
+        parser.add_argument("file", type=Path, help="the file to import")
+        parser.add_argument("--format", choices=sorted(READERS), help="default: detected by name and content")
+        parser.add_argument("--dry-run", action="store_true", help="validate and count everything, store nothing")
         parser.add_argument(
             "--past-due",
             choices=[policy.value for policy in PastDue],
             default=PastDue.HOLD.value,
-            help="what to do with scheduled articles whose time is past: hold makes them drafts (default), publish"
-            " lets them go live at once, reschedule lets one a minute go live from the next full minute on",
+            help="scheduled articles whose time is past: hold imports drafts (default), publish publishes them at once,"
+            " reschedule schedules one a minute from the next full minute on",
         )
         parser.add_argument("--channel", metavar="NAME", help="the channel for all articles, created if it is missing")
         parser.add_argument(
             "--site",
             metavar="ADDRESS",
             type=_site,
-            help="of the site that they come from, such as https://old.example; an export of Ghost leaves it out",
+            help="URL of the old site, such as https://old.example, which Ghost's exports omit",
         )
-        parser.add_argument("--encoding", default="utf-8", help="of a CSV or JSON Lines file without a mark (utf-8)")
+        parser.add_argument("--encoding", default="utf-8", help="of CSV or JSON Lines without a BOM; default: utf-8")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""

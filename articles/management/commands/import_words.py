@@ -22,19 +22,19 @@ SOME_FAILED, ALL_UNREADABLE = 1, 2
 class Command(NewsroomCommand):
     """One word a line, UTF-8. Safe to repeat."""
 
-    help = "Add sensitive words, or allowed phrases, from a text file with one a line. Safe to repeat."
+    help = "Add sensitive words or allowed phrases from a text file, one per line. Safe to repeat."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the file and the level."""
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=Path, help="the file to import")
         parser.add_argument(
             "--level",
             choices=SensitiveWord.Level.values,
             required=True,
-            help="block: the article is rejected; review: it needs human review; allow: an allowed phrase",
+            help="block: reject the article; review: leave it to a reviewer; allow: an allowed phrase",
         )
-        parser.add_argument("--encoding", default="utf-8", help="of the file (utf-8)")
-        parser.add_argument("--by", metavar="NAME", help="username of the importer, for the audit log")
+        parser.add_argument("--encoding", default="utf-8", help="default: utf-8")
+        parser.add_argument("--by", metavar="NAME", help="username for the audit log")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""

@@ -14,10 +14,10 @@ EVERY = 50  # pages between two lines of progress
 class Command(BaseCommand):
     """Reads every article once; can be interrupted and run again at any time."""
 
-    help = "Compare the search index with every article, and set right what differs."
+    help = "Rebuild outdated entries of the search index. Safe to interrupt and to repeat."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the progress and the number of corrections."""
+        """Print the progress and the number of rebuilt entries."""
         reconciled = 0
         for number, (last, wrong) in enumerate(reindex(), start=1):
             reconciled += wrong

@@ -1,0 +1,1 @@
+"""Mixins, signals and query helpers that the models share."""

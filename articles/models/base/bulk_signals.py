@@ -46,6 +46,12 @@ class SignallingQuerySet(models.QuerySet[M]):
 
     update_each.alters_data = True  # type: ignore[attr-defined]
 
+    def update_unseen(self, **values: Any) -> int:
+        """Update columns that readers never see, without a signal or a new version."""
+        return models.QuerySet.update(self, **values)
+
+    update_unseen.alters_data = True  # type: ignore[attr-defined]
+
     def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
         """Insert the rows, and send the signal."""
         with transaction.atomic(using=self.db, savepoint=False):

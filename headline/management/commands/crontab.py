@@ -20,6 +20,8 @@ from headline.checks import differing
 class Command(crontab.Command):  # type: ignore[misc]  # django-crontab has no types
     """Add, show, run or remove the jobs of the CRONJOBS setting."""
 
+    help = "Install the jobs of CRONJOBS in the user's crontab (add), list them (show), or remove them."
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Store the environment while the jobs are installed."""
         if options["subcommand"] == "add":

@@ -1,4 +1,4 @@
-"""What readers may read over HTTP: live articles, and nothing that is not live."""
+"""The readers' API over HTTP: live articles, and nothing that is not live."""
 
 from __future__ import annotations
 

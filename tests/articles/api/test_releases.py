@@ -1,4 +1,4 @@
-"""Releases over HTTP."""
+"""The API of releases."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def test_the_audit_log_is_exported_as_a_table(history: Article, tmp_path: Path) 
 
 @pytest.mark.parametrize("verb", ["jsonl", "csv"])
 def test_an_export_is_for_its_owner_s_eyes_alone(history: Article, tmp_path: Path, verb: str) -> None:
-    """S17: a new file and one that others could read."""
+    """A new file, and one that others could read."""
     new, old = tmp_path / "new", tmp_path / "old"
     old.touch(mode=0o644)
     for file in (new, old):

@@ -1,4 +1,4 @@
-"""Proxies hear what to purge: at once, again a second later, and also if the process that changed something dies."""
+"""CDN purges: right after the commit, a second later, and by a task if the process that made the change dies."""
 
 from __future__ import annotations
 
@@ -105,7 +105,6 @@ def test_a_bulk_action_sends_one_purge(proxy: Proxy) -> None:
 
 
 def test_recording_a_publication_by_the_clock_sends_no_purge(proxy: Proxy) -> None:
-    """E12: the whole site was purged once a batch, although readers saw no change."""
     ids = [make_article(f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)).pk for n in range(3)]
     run_side_effects_now()
     proxy.heard()

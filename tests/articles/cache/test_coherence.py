@@ -1,4 +1,4 @@
-"""The proof that readers see each change when it happens: real servers, a proxy in front, readers who never rest."""
+"""Cache coherence: on real servers behind a proxy, polling readers see each change within the promised time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class House:
 
 @pytest.fixture
 def house(start_manage: StartManage, settings: Any, tmp_path: Path) -> Iterator[House]:
-    """With the configuration of Varnish that the docs hand out."""
+    """With docs/varnish.vcl."""
     port = free_port()
     vcl = (base_dir / "docs" / "varnish.vcl").read_text().replace('"8000"', f'"{port}"')
     with ExitStack() as stack:
@@ -66,7 +66,7 @@ class Newsroom:
         self.histories: dict[str, list[Change]] = {"Politics": [Change(True)], "Parliament": [Change(False)]}
 
     def add(self, name: str, *, shown: bool, **values: Any) -> Article:
-        """An approved article, which is out at the beginning or is not."""
+        """An approved article, live at the beginning or not."""
         values = {"channel": self.channel, "author": self.ada, "status": APPROVED, **values}
         self.articles[name] = article = make_article(f"Headline-{name}", **values)
         article.tags.add(self.tag)
@@ -78,7 +78,7 @@ class Newsroom:
         self.histories[name].append(Change(shown, at.timestamp(), at.timestamp()))
 
     def changed(self, *names: tuple[str, bool], began: float) -> None:
-        """Another user has just done it."""
+        """Record a change that was just made elsewhere."""
         for name, shown in names:
             self.histories[name].append(Change(shown, began, time.time()))
 
@@ -160,7 +160,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
 
 
 def assert_proxy_keeps_what_readers_share(house: House, newsroom: Newsroom) -> None:
-    """One page for each language, whatever else browsers send; the desk passes; strangers purge nothing."""
+    """One cache entry per language; the admin is not cached; purges need the token."""
     page = newsroom.articles["old"].get_absolute_url()
     chinese = "Accept-Language: de, zh-TW;q=0.9, en;q=0.8"
     # A purge of the last change may come once more after the first answer: a side effect is repeated rather than lost.
@@ -188,12 +188,12 @@ def body(response: str) -> str:
 
 
 def is_hit(response: str) -> bool:
-    """Varnish names the request that fetched an answer beside the one that got it again."""
+    """Whether Varnish sent a cached response: then `X-Varnish` has two numbers."""
     return re.search(r"^X-Varnish: \d+ \d+\r$", response, re.MULTILINE) is not None
 
 
 def prepare(newsroom: Newsroom) -> Release:
-    """All articles, those that wait for their time as yet without one."""
+    """Create all articles; those to be scheduled have no time yet."""
     long_ago = soon(hours=-1)
     newsroom.add("coming", shown=False)
     newsroom.add("leaving", shown=True, publish_at=long_ago)
@@ -208,7 +208,7 @@ def prepare(newsroom: Newsroom) -> Release:
 
 
 def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[datetime]:
-    """What the clock and the worker will do, one after the other."""
+    """Set the times of changes by the clock and by the worker."""
     times = [begin + number * TRANSITION for number in range(5)]
     alice, articles = newsroom.alice, newsroom.articles
     publishing.schedule(articles["coming"], publish_at=times[0], by=alice)
@@ -224,7 +224,7 @@ def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[dat
 
 
 def when_done(newsroom: Newsroom, done: QuerySet[Any], *changes: tuple[str, bool], due: datetime) -> None:
-    """A worker makes this change by a commit, which is not before it is due; how late it is, others measure."""
+    """Record a change that a worker commits, no earlier than it is due; lateness is measured elsewhere."""
     eventually(done.exists, 30)
     newsroom.changed(*((f"Headline-{name}", shown) for name, shown in changes), began=due.timestamp())
 
@@ -258,7 +258,7 @@ def report(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
 
 
 def assert_releases_are_whole(readers: Readers) -> None:
-    """No list ever had one of the two articles of the release."""
+    """No list ever had only one of the two articles of the release."""
     pairs = [
         (one.seen["Headline-first"], one.seen["Headline-second"])
         for one in readers.sights
@@ -268,7 +268,7 @@ def assert_releases_are_whole(readers: Readers) -> None:
 
 
 def assert_each_address_shown_the_end(readers: Readers, newsroom: Newsroom) -> None:
-    """The readers were not too slow to prove anything."""
+    """Each reader saw the final state."""
     last = {one.address: one for one in readers.sights}
     for name, history in newsroom.histories.items():
         late = [one for one in last.values() if name in one.seen and one.began < history[-1].after + PATIENCE]
@@ -276,7 +276,7 @@ def assert_each_address_shown_the_end(readers: Readers, newsroom: Newsroom) -> N
 
 
 def test_many_requests_at_once_build_each_page_once(transactional_db: None, tmp_path: Path) -> None:
-    """A crowd comes at the instant at which a hundred articles go live."""
+    """Many requests at the instant at which a hundred articles go live."""
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "METRICS_NETWORKS": "127.0.0.0/8"}
     pages = ("/", "/latest/", "/feed/", "/api/v1/articles/")
     with serving("--workers", "2", env=environment) as web, ThreadPoolExecutor(len(pages)) as crowds:

@@ -1,4 +1,4 @@
-"""What strangers can do to the response cache: neither fill it, nor keep in it what readers may not see any longer."""
+"""Limits of the response cache: bounded entries, canonical URLs, full or unreachable Redis, failed invalidations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cost(address: str, **headers: str) -> int:
 
 
 def entries() -> set[str]:
-    """All keys that the response cache holds, but for locks, which live for a moment."""
+    """All keys of the response cache except locks, which are short-lived."""
     cache: Any = caches["responses"]
     if hasattr(cache, "_cache"):
         cache._max_entries = 100_000
@@ -75,7 +75,7 @@ def entries() -> set[str]:
 
 @pytest.fixture
 def own_redis(tmp_path: Path, settings: Any) -> Iterator[Server]:
-    """A Redis for the cache that the test may fill or take away."""
+    """A Redis for the cache that the test may fill or stop."""
     server = start_redis(tmp_path / "cache", "--maxmemory-policy", "noeviction")
     settings.REDIS_CACHE_URL = f"{server.url}/1"
     settings.CACHES = {**settings.CACHES, "responses": _cache_at(settings.REDIS_CACHE_URL)}
@@ -94,7 +94,7 @@ def _cache_at(url: str) -> dict[str, Any]:
 
 
 def fill(server: Server) -> None:
-    """From now on it holds more than it may, and takes nothing."""
+    """Fill the server beyond its limit, so that it refuses writes."""
     with redis.Redis.from_url(f"{server.url}/0") as client:
         client.set("filler", b"x" * 4_000_000)
         client.config_set("maxmemory", 2_000_000)
@@ -105,7 +105,6 @@ def failures(name: str) -> float:
 
 
 def test_spellings_of_a_url_share_one_entry() -> None:
-    """S6"""
     article = live()
     for number in range(12):
         live(f"No. {number}")
@@ -149,7 +148,6 @@ def test_a_response_is_the_same_on_every_host(host: str) -> None:
 
 
 def test_other_spellings_redirect_to_the_canonical_url() -> None:
-    """S6"""
     article = live()
     page = article.get_absolute_url()
     for spelled, canonical in [
@@ -175,7 +173,6 @@ def test_other_spellings_redirect_to_the_canonical_url() -> None:
 
 
 def test_the_number_of_entries_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S6"""
     monkeypatch.setattr(views, "MAX_PATHS", 3)
     articles = [live(f"No. {number}") for number in range(12)]
     get("/")
@@ -203,7 +200,6 @@ def test_the_pages_of_a_list_share_a_number_of_entries(monkeypatch: pytest.Monke
 
 
 def test_nothing_in_the_cache_outlives_a_day(own_redis: Server) -> None:
-    """S6: a helper key lived for thirty."""
     get(live().get_absolute_url())
     with redis.Redis.from_url(django_settings.REDIS_CACHE_URL) as client:
         lifetimes = [client.ttl(key) for key in client.scan_iter("*")]
@@ -211,7 +207,6 @@ def test_nothing_in_the_cache_outlives_a_day(own_redis: Server) -> None:
 
 
 def test_redis_contains_only_data_and_no_code(own_redis: Server, tmp_path: Path) -> None:
-    """S17"""
     article = live()
     page = article.get_absolute_url()
     get(page)
@@ -235,7 +230,6 @@ class _Evil:
 
 @pytest.mark.parametrize("transition", ["unpublish", "retract", "edit", "delete"])
 def test_a_full_cache_serves_no_removed_article(own_redis: Server, transition: str) -> None:
-    """S6: an article stayed readable for 63 s."""
     alice, article = make_editor(), live(published_at=soon(hours=-1))
     page, title = article.get_absolute_url(), article.title
     for address in (page, "/", "/feed/"):
@@ -266,7 +260,6 @@ def test_a_full_cache_costs_time_but_breaks_no_page(own_redis: Server) -> None:
 
 
 def test_the_health_check_reports_a_full_server(own_redis: Server, settings: Any) -> None:
-    """S6: `/readyz` said that Redis was fine."""
     settings.SCHEDULING_REDIS_URL = own_redis.url
     report = get("/readyz").json()
     assert (report["redis"], report["cache"]) == ("ok", "ok")
@@ -282,7 +275,7 @@ def test_the_health_check_reports_a_full_server(own_redis: Server, settings: Any
 def test_a_failed_purge_is_repeated_before_the_cache_is_used_again(
     own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cache was away for this process alone, and still has what it had."""
+    """The cache was unreachable for this process only, and still has its entries."""
     article = live()
     page = article.get_absolute_url()
     assert article.title in get(page).text
@@ -302,7 +295,6 @@ def test_a_failed_purge_is_repeated_before_the_cache_is_used_again(
 def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
     own_redis: Server, monkeypatch: pytest.MonkeyPatch, transition: str
 ) -> None:
-    """E13: without a CDN nothing repeated it."""
     alice, article = make_editor(), live(published_at=soon(hours=-1))
     assert article.title in get("/").text
     with monkeypatch.context() as dead:

@@ -61,7 +61,7 @@ def get(address: str, **headers: str) -> Any:
 
 
 def cost(address: str, **headers: str) -> int:
-    """Statements that an answer takes."""
+    """The number of statements of a response."""
     with CaptureQueriesContext(connection) as queries:
         assert get(address, **headers).status_code in (200, 304)
     return len(queries)
@@ -246,7 +246,6 @@ def test_the_clock_shows_and_hides_without_any_purge() -> None:
 
 
 def test_recording_a_publication_by_the_clock_rebuilds_no_page() -> None:
-    """E12: each batch rebuilt all pages when traffic is highest."""
     live(), live("Cup final", status=APPROVED, publish_at=soon(seconds=-1))
     Article.objects.bulk_create(
         Article(title=f"No. {n}", status=APPROVED, publish_at=soon(seconds=-1)) for n in range(150)
@@ -362,7 +361,7 @@ def test_two_versions_of_the_same_second_differ() -> None:
 
 
 def test_rebuilding_a_response_does_not_change_its_last_modified() -> None:
-    """Or strangers would see at which second something was purged that they do not see."""
+    """Otherwise it would reveal when something hidden was purged."""
     now, other = datetime(2026, 11, 21, 9, tzinfo=UTC), HttpResponse("2")
     CachedResponse.of(HttpResponse("1"), "k", "1", now)
     CachedResponse.of(other, "k", "1", now)

@@ -1,4 +1,4 @@
-"""What readers do not see moves no time, version, order or header. What they see is dated when they could see it."""
+"""Changes that readers do not see change no time, version, order or header of what they read."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def everything(author: User) -> Mapping[str, tuple[int, Mapping[str, str], str]]
 
 
 def saved(article: Article, update_fields: list[str] | None = None, **values: Any) -> None:
-    """By code, not by publishing."""
+    """By `save()`, not by a service."""
     for name, value in values.items():
         setattr(article, name, value)
     article.save(update_fields=update_fields)
@@ -223,7 +223,7 @@ STATES: dict[str, dict[str, Any]] = {
 
 
 def test_invisible_changes_change_no_response(editor: User, ada: User) -> None:
-    """R5.5: each is done to an article of its own, whose headline says what it was."""
+    """R5.5: each change is made to a separate article, named in its headline."""
     authors = {"another author without a name": make_editor("bob")}
     for title in UNSEEN:
         make_live(title, **{"author": authors.get(title, ada), "summary": "Seen", **STATES.get(title, {})})
@@ -235,7 +235,7 @@ def test_invisible_changes_change_no_response(editor: User, ada: User) -> None:
 
 
 def seen_at(article: Article) -> set[datetime]:
-    """When the article was changed last, to the second, by all that say so."""
+    """The article's time of change in every response that has one, to the second."""
     invalidate([SITE])
     address = Article.objects.get(pk=article.pk).get_absolute_url()
     script = re.findall(r'ld\+json">(.*?)</script>', Client().get(address).text, re.DOTALL)[0]
@@ -268,7 +268,7 @@ def _lastmod(sitemap: str, address: str) -> Iterator[str]:
 
 @contextmanager
 def dated(article: Article) -> Iterator[None]:
-    """What the block does to an article that was not changed for an hour is told as the instant of the block."""
+    """Changes of the block are dated with its instant in every response."""
     Article.objects.filter(pk=article.pk).update(text_changed_at=soon(hours=-1))
     before = soon()
     yield
@@ -459,7 +459,7 @@ def test_an_article_published_now_has_that_time(editor: User) -> None:
 def test_a_process_whose_clock_is_wrong_dates_nothing_in_the_future(
     article: Article, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stamp is the database's clock's, in the statement that saves, and is read when it is asked for."""
+    """The time is set by the database's clock."""
     wrong = soon(hours=1)
     with monkeypatch.context() as hour_ahead:
         hour_ahead.setattr(timezone, "now", lambda: wrong)

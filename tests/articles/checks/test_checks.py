@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def whole() -> Draft:
     return Draft(text, soon(), soon(hours=1))
 
 
-def found(**changes: object) -> list[tuple[str, str]]:
+def found(**changes: Any) -> list[tuple[str, str]]:
     """The fields with problems in the whole draft with these texts, and what is said about them."""
     draft = whole()
     return [(each.field, each.message) for each in problems(replace(draft, text=replace(draft.text, **changes)))]

@@ -1,4 +1,4 @@
-"""Lists of the newsroom that do not depend on how many rows there are."""
+"""Change lists whose cost does not depend on the number of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers notice at once is asked about first, wherever it is done."""
+"""Changes that readers notice at once need a confirmation, in every form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def desk() -> Client:
 
 
 def ask(desk: Client, article: Article, transition: Transition | str, **changes: Any) -> Any:
-    """Press a button and stop at the question."""
+    """Press a button, without confirming."""
     button = f"_step_{transition}" if isinstance(transition, Transition) else transition
     return desk.post(form_address(article), {**form_of(desk, article), **changes, button: "1"}, follow=True)
 
@@ -68,7 +68,6 @@ def with_update(desk: Client, **draft: str) -> Article:
 def test_a_step_that_readers_notice_says_what_happens_and_waits(
     desk: Client, transition: Transition, values: dict[str, Any], said: str, status: Status
 ) -> None:
-    """D5"""
     article = make_article(**values)
     entries = AuditEntry.objects.count()
     page = ask(desk, article, transition, reason="It was <invented>.")

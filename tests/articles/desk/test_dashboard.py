@@ -1,4 +1,4 @@
-"""The dashboard: up next, needs attention, in review."""
+"""The dashboard: upcoming, at risk, needs attention and in review."""
 
 from __future__ import annotations
 

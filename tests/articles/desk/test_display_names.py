@@ -1,4 +1,4 @@
-"""People are called by their names on the screens, not by what they log in with."""
+"""Admin pages show users' full names instead of their log-in names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def make_named(name: str, first: str = "", last: str = "", **options: Any) -> User:
-    """A person with a full name."""
+    """A user with a full name."""
     user = make_user(name, **options)
     user.first_name, user.last_name = first, last
     User.objects.bulk_update([user], ["first_name", "last_name"])
@@ -32,7 +32,7 @@ def desk() -> Client:
 
 
 def offered(client: Client, typed: str) -> list[str]:
-    """What the field for the author offers to who types this."""
+    """The suggestions of the author field for this input."""
     field = {"app_label": "articles", "model_name": "article", "field_name": "author"}
     return [row["text"] for row in client.get("/admin/autocomplete/", {**field, "term": typed}).json()["results"]]
 

@@ -1,4 +1,4 @@
-"""The image library, the picker and the cover, in a real browser and over HTTP."""
+"""The image library, the picker and the cover field, in a browser and over HTTP."""
 
 from __future__ import annotations
 
@@ -132,7 +132,6 @@ def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> 
 
 
 def test_writing_goes_on_below_a_image(page: Page) -> None:
-    """D4"""
     body = open_form(page)
     ship = make_image(User.objects.get(), "A ship")
     page.get_by_label("Headline").fill("Ships")

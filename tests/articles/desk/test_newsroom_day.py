@@ -1,4 +1,4 @@
-"""A day in the newsroom, by people who each sit at a browser of their own, in English and in Chinese."""
+"""A newsroom's day end to end: users of all roles in separate browsers, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHAT_HAPPENED = [
 
 @dataclass(frozen=True)
 class Day:
-    """What is written and what is read on the screens in one language."""
+    """The texts that are typed and expected in one language."""
 
     language: str
     nothing: str
@@ -92,7 +92,7 @@ def day(request: pytest.FixtureRequest) -> Day:
 
 @pytest.fixture
 def newsroom(browser: Browser, site: Site, day: Day, start_manage: StartManage) -> Iterator[Newsroom]:
-    """With a worker, a channel and words to look out for."""
+    """With a worker, a channel and sensitive words."""
     make_channel()
     SensitiveWord.objects.create(text=day.blocked, level=SensitiveWord.Level.BLOCK)
     SensitiveWord.objects.create(text=day.sensitive, level=SensitiveWord.Level.REVIEW)
@@ -160,7 +160,7 @@ def schedule_and_pull_forward(publisher: Page, article: Article, zone: str, day:
 
 
 def correct(editor: Page, article: Article, day: Day) -> None:
-    """Write what is right now, and what was wrong."""
+    """Edit the text and write a correction."""
     editor.goto(address_of(article))
     expect(state(editor)).to_contain_text(day.published)
     write(editor, f"{day.body} {day.correction}", title=day.corrected, correction=day.correction)
@@ -168,7 +168,7 @@ def correct(editor: Page, article: Article, day: Day) -> None:
 
 
 def schedule_the_correction(publisher: Page, article: Article, zone: str) -> datetime:
-    """Have it take the place of what readers see."""
+    """Schedule the corrected text."""
     publisher.goto(address_of(article))
     due = in_seconds(3)
     set_time(publisher, "update_at", due, zone)
@@ -177,21 +177,21 @@ def schedule_the_correction(publisher: Page, article: Article, zone: str) -> dat
 
 
 def state(page: Page) -> Locator:
-    """Where the article stands, on its form."""
+    """The state of the article, as its form shows it."""
     return page.locator(":has(> #standing)")
 
 
 def in_seconds(number: int) -> datetime:
-    """A full second that leaves a person time for what has to be done before."""
+    """A full second far enough ahead for the steps before it."""
     return soon(seconds=number).replace(microsecond=0)
 
 
 def zone_of_one_sheet() -> str:
-    """A zone in whose calendar tomorrow stands on today's sheet: it is not the last day of the month there."""
+    """A time zone in which today and tomorrow are on the same page of the calendar."""
     return next(zone for zone in ZONES if (soon().astimezone(ZoneInfo(zone)) + DAY).day != 1)
 
 
 def transitions_of(article: Article) -> list[str]:
-    """What the record says, from the first to the last."""
+    """The actions in the audit log, in order."""
     entries = AuditEntry.objects.of(article).order_by("pk").values_list("user_name", "action")
     return [f"{name} {action}" for name, action in entries]

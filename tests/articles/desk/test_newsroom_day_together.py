@@ -1,4 +1,4 @@
-"""Many articles at one instant, and two people at one article."""
+"""Concurrent work in browsers: many articles at one instant, and two users who edit one article."""
 
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
 
 
 def change(page: Page, title: str, key: str, words: str) -> None:
-    """Give the article another headline, and write words at its beginning or end, where the key leads."""
+    """Change the headline, and write words at the beginning or end of the body, by this key."""
     page.locator("[name=title]").fill(title)
     press_in_body(page, key)
     page.keyboard.insert_text(words)
 
 
 def come_back(page: Page) -> None:
-    """As after a look at another window."""
+    """Simulate a return from another window."""
     page.evaluate("window.dispatchEvent(new Event('focus'))")
 
 

@@ -1,4 +1,4 @@
-"""One's own zone and language on the screens of the newsroom."""
+"""Users' preferences in the admin: time zone and language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor is told about an article, on its page, in the list and after a step."""
+"""The state of an article as sentences: on its page, in the list and after a transition."""
 
 from __future__ import annotations
 

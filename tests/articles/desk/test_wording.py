@@ -1,4 +1,4 @@
-"""How the screens count and list things, in either language."""
+"""Plural forms and enumerations of the admin, in both languages."""
 
 from __future__ import annotations
 

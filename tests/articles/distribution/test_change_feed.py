@@ -39,7 +39,7 @@ class Follower:
         self.heard: list[tuple[int, str]] = []
 
     def poll(self) -> list[tuple[int, str]]:
-        """Read on to the end; returns what was heard this time."""
+        """Read to the end of the feed; returns the new changes."""
         heard, more = len(self.heard), True
         while more:
             response = APIClient().get(URL, {"updated_since": self.checkpoint, "page_size": str(self.size)})
@@ -86,7 +86,6 @@ def move_times(article: Article, **times: datetime) -> None:
 
 
 def test_an_article_that_is_approved_now_with_an_earlier_time_is_heard_of(follower: Follower) -> None:
-    """A2"""
     out("Newest")
     follower.poll()
     late = make_article("Late", status=APPROVED, publish_at=soon(days=-3))
@@ -95,7 +94,7 @@ def test_an_article_that_is_approved_now_with_an_earlier_time_is_heard_of(follow
 
 
 def test_a_worker_that_stores_that_an_article_is_live_adds_nothing_to_check(follower: Follower) -> None:
-    """Readers see it by the clock; but what a program changes with the same statement is heard of."""
+    """Readers see it by the clock already; other changes of the same statement are in the feed."""
     coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))
     follower.poll()
     move_times(coming, publish_at=soon())
@@ -109,7 +108,6 @@ def test_a_worker_that_stores_that_an_article_is_live_adds_nothing_to_check(foll
 
 
 def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) -> None:
-    """A2"""
     coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))
     held = make_article("Held", status=APPROVED, publish_at=soon(days=-1), embargo_until=soon(days=1))
     leaving = out("Leaving", unpublish_at=soon(days=1))
@@ -134,7 +132,6 @@ def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) 
     ],
 )
 def test_a_removal_is_heard_of_once_with_its_kind(follower: Follower, alice: User, transition: Any, kind: str) -> None:
-    """A2"""
     article = out()
     follower.poll()
     pk, before = article.pk, soon()
@@ -296,7 +293,6 @@ def test_a_clock_that_is_set_back_brings_nothing_live_early(follower: Follower) 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_that_ends_late_is_not_missed() -> None:
-    """A2"""
     first, late = out("First"), out("Late")
     follower, written, may_end = Follower(), threading.Event(), threading.Event()
     follower.poll()
@@ -418,7 +414,7 @@ class History:
         acts[act]()
 
     def wait(self, article: Article) -> None:
-        """The article's times come; time that passes later does not write to it."""
+        """Move the article's times into the past, without later writes."""
         now = read_database_clock()
         times = {name: getattr(article, name) for name in ("publish_at", "embargo_until", "unpublish_at")}
         if coming := {name: now for name, time in times.items() if time is not None and time > now}:
@@ -426,7 +422,6 @@ class History:
 
 
 def test_whatever_happens_a_follower_ends_with_what_readers_see(alice: User) -> None:
-    """A2"""
     bob = make_editor("bob")
     moves = st.tuples(st.sampled_from(ACTS), st.integers(0, 5), st.sampled_from(DISTANCES))
 

@@ -1,4 +1,4 @@
-"""WebSub: a hub, here a real web server, is pinged about every changed feed after the commit."""
+"""WebSub: a hub (a real web server) is pinged about every changed feed after the commit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def hub(settings: Any) -> Iterator[Hub]:
 
 
 def heard(hub: Hub) -> list[str]:
-    """The feeds of the pings that were sent since it was asked last."""
+    """The feeds of the pings since the last call."""
     run_side_effects([PING])
     pings, hub.pings = hub.pings, []
     assert all(ping["hub.mode"] == ["publish"] for ping in pings)

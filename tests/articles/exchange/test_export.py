@@ -1,4 +1,4 @@
-"""Exports: an import makes the same articles of them, and the file is there whole or not at all."""
+"""Exports: importing one gives the same articles, and its file is complete or absent."""
 
 from __future__ import annotations
 

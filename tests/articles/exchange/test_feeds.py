@@ -1,4 +1,4 @@
-"""Feeds as an import reads them: RSS 2.0, RSS 1.0 and Atom, whole and broken."""
+"""Import of feeds: RSS 2.0, RSS 1.0 and Atom, valid and broken."""
 
 from __future__ import annotations
 

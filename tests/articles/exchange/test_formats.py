@@ -1,4 +1,4 @@
-"""Reading files: JSON Lines, CSV as spreadsheets write it, and WordPress's WXR, whole and broken."""
+"""Import formats: JSON Lines, CSV of spreadsheets, and WXR, valid and broken."""
 
 from __future__ import annotations
 

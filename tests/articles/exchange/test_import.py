@@ -1,4 +1,4 @@
-"""What an import makes of good and bad records, whatever their format."""
+"""Imports of valid and invalid records, whatever their format."""
 
 from __future__ import annotations
 

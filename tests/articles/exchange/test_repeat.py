@@ -1,4 +1,4 @@
-"""An import can be repeated: after a correction over there, after an edit here, after a crash in the middle."""
+"""Repeated imports: after a change in the file, after an edit here, and after a crash."""
 
 from __future__ import annotations
 

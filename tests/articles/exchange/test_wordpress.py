@@ -1,4 +1,4 @@
-"""What WordPress itself reads from its exports: any namespace, blocks, shortcodes, categories, changes, attachments."""
+"""Import of WordPress exports: namespaces, blocks, shortcodes, categories, revisions and attachments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def import_posts(tmp_path: Path, *posts: str) -> Result:
 
 
 def body_of(tmp_path: Path, text: str, *around: str, terms: str = "") -> str:
-    """What becomes of the text of a post."""
+    """The body that the import makes of a post."""
     result = import_posts(tmp_path, post(1, body=text, terms=terms), *around)
     assert result.summary == counts(created=1, skipped=len(around)), result
     return Article.objects.get().body

@@ -108,7 +108,6 @@ def state(article: Article) -> int:
 def test_reassigning_the_author_and_renaming_a_tag_does_not_let_one_approve_ones_own(
     chief: Desk, reviewer: Desk
 ) -> None:
-    """S1, S3"""
     tag = Tag.objects.create(name="Mayors")
     article = chief.write(tags=[tag.slug])
     assert chief.take(article, "submit") == 200
@@ -123,7 +122,6 @@ def test_reassigning_the_author_and_renaming_a_tag_does_not_let_one_approve_ones
 
 @pytest.mark.usefixtures("rule")
 def test_a_stale_save_of_a_colleague_does_not_let_one_approve_ones_own(chief: Desk, editor: Desk) -> None:
-    """S2"""
     article = editor.write()
     seen = editor.api.get(f"{DESK}{article.pk}/").json()["updated_at"]
     assert editor.take(article, "submit") == 200
@@ -136,7 +134,6 @@ def test_a_stale_save_of_a_colleague_does_not_let_one_approve_ones_own(chief: De
 
 
 def test_one_word_in_the_list_does_not_switch_human_review_off(author: Desk) -> None:
-    """S4, D1"""
     article = author.write(publish_at=soon(seconds=1).isoformat())
     SensitiveWord.objects.create(text="casino", level=SensitiveWord.Level.BLOCK)
     assert author.take(article, "submit") == 200
@@ -144,7 +141,6 @@ def test_one_word_in_the_list_does_not_switch_human_review_off(author: Desk) -> 
 
 
 def test_a_time_that_was_changed_since_the_reviewer_looked_is_not_approved(author: Desk, reviewer: Desk) -> None:
-    """S5"""
     article = author.write(publish_at="2030-01-01T00:00:00Z")
     assert author.take(article, "submit") == 200
     read = reviewer.number(article)
@@ -156,7 +152,6 @@ def test_a_time_that_was_changed_since_the_reviewer_looked_is_not_approved(autho
 
 
 def test_the_texts_of_an_image_of_a_live_article_are_not_changed_by_its_author(author: Desk) -> None:
-    """S8"""
     shown = make_image(author.user)
     article = author.write(cover_mode="one", cover=[str(shown.pk)])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -167,7 +162,6 @@ def test_the_texts_of_an_image_of_a_live_article_are_not_changed_by_its_author(a
 
 
 def test_a_tag_of_a_live_article_is_not_renamed_without_the_right_to_approve(author: Desk, editor: Desk) -> None:
-    """S8"""
     tag = Tag.objects.create(name="Mayors")
     article = author.write(tags=[tag.slug])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -176,7 +170,6 @@ def test_a_tag_of_a_live_article_is_not_renamed_without_the_right_to_approve(aut
 
 
 def test_the_api_approves_nothing_without_the_number_of_what_was_read(author: Desk, reviewer: Desk) -> None:
-    """S10"""
     article = author.write()
     author.take(article, "submit")
     response = reviewer.api.post(f"{DESK}{article.pk}/approve/", {})
@@ -186,7 +179,6 @@ def test_the_api_approves_nothing_without_the_number_of_what_was_read(author: De
 
 
 def test_many_are_approved_as_they_were_shown_or_not_at_all(author: Desk, reviewer: Desk) -> None:
-    """S10"""
     first, second = author.write(title="First"), author.write(title="Second")
     for article in (first, second):
         author.take(article, "submit")
@@ -202,7 +194,6 @@ def test_many_are_approved_as_they_were_shown_or_not_at_all(author: Desk, review
 
 
 def test_the_audit_log_names_the_automatic_review_where_it_approved(author: Desk) -> None:
-    """S4"""
     allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     article = author.write()
     assert author.take(article, "submit") == 200
@@ -212,7 +203,6 @@ def test_the_audit_log_names_the_automatic_review_where_it_approved(author: Desk
 
 
 def test_the_automatic_review_makes_nothing_public_at_a_time_that_its_author_may_not_choose(author: Desk) -> None:
-    """S4"""
     allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     timed = author.write(publish_at=soon(seconds=1).isoformat())
     author.take(timed, "submit")
@@ -224,7 +214,6 @@ def test_the_automatic_review_makes_nothing_public_at_a_time_that_its_author_may
 
 
 def test_a_time_that_is_chosen_while_the_automatic_review_reads_counts_too(author: Desk, settings: Any) -> None:
-    """S4"""
     allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     settings.REVIEW_AT_ONCE = 0
     article = author.write(body="<p>Long.</p>")
@@ -238,7 +227,6 @@ def test_a_time_that_is_chosen_while_the_automatic_review_reads_counts_too(autho
 def test_who_approves_is_chosen_by_the_chief_on_a_screen_and_recorded(
     chief: Desk, reviewer: Desk, author: Desk
 ) -> None:
-    """S4, D1"""
     address = reverse("admin:articles_reviewpolicy_changelist")
     assert (
         "A reviewer approves every text" in chief.screens.get(reverse("admin:articles_sensitiveword_changelist")).text
@@ -266,7 +254,6 @@ def test_who_approves_is_chosen_by_the_chief_on_a_screen_and_recorded(
 def test_an_approval_that_is_refused_says_what_was_changed(
     author: Desk, reviewer: Desk, name: str, value: str, said: str
 ) -> None:
-    """S5"""
     article = author.write()
     author.take(article, "submit")
     read = reviewer.number(article)
@@ -280,7 +267,6 @@ def test_an_approval_that_is_refused_says_what_was_changed(
 def test_a_time_changed_between_two_reviews_is_not_approved_by_the_screen_of_the_first(
     author: Desk, reviewer: Desk
 ) -> None:
-    """S5"""
     article = author.write(publish_at="2030-01-01T00:00:00Z")
     author.take(article, "submit")
     read = reviewer.read(article).context["shown"].number
@@ -296,7 +282,6 @@ def test_a_time_changed_between_two_reviews_is_not_approved_by_the_screen_of_the
 
 @pytest.mark.parametrize("change", ["caption", "tag", "author"])
 def test_what_is_shown_with_a_text_is_approved_with_it(change: str, author: Desk, editor: Desk, reviewer: Desk) -> None:
-    """S5, S8"""
     shown, tag = make_image(author.user), Tag.objects.create(name="Mayors")
     article = author.write(cover_mode="one", cover=[str(shown.pk)], tags=[tag.slug])
     author.take(article, "submit")
@@ -314,7 +299,6 @@ def test_what_is_shown_with_a_text_is_approved_with_it(change: str, author: Desk
 
 
 def test_the_article_form_approves_what_it_showed_with_the_time_typed_into_it(chief: Desk, author: Desk) -> None:
-    """S10"""
     article = author.write()
     author.take(article, "submit")
     read, address = chief.number(article), reverse("admin:articles_article_change", args=[article.pk])
@@ -330,7 +314,6 @@ def test_the_article_form_approves_what_it_showed_with_the_time_typed_into_it(ch
 
 
 def test_restoring_the_text_of_another_user_does_not_let_that_user_approve_it(chief: Desk, editor: Desk) -> None:
-    """S2"""
     article = editor.write()
     seen = editor.api.get(f"{DESK}{article.pk}/").json()["updated_at"]
     editor.change(article, title="Mayor stays")
@@ -344,7 +327,6 @@ def test_restoring_the_text_of_another_user_does_not_let_that_user_approve_it(ch
 def test_a_text_without_a_writer_is_approved_by_no_one_until_a_user_submits_it(
     chief: Desk, reviewer: Desk, editor: Desk
 ) -> None:
-    """S1"""
     article = editor.write()
     editor.take(article, "submit")
     Article.objects.filter(pk=article.pk).update(body="<p>Written by a program.</p>")
@@ -368,7 +350,6 @@ def test_the_text_of_a_user_who_has_left_is_still_theirs_and_can_be_approved(aut
 
 @pytest.mark.usefixtures("rule")
 def test_an_approval_that_was_undone_or_pulled_back_is_not_the_last_one(chief: Desk, reviewer: Desk) -> None:
-    """S1"""
     article = chief.write()
     chief.take(article, "submit")
     assert reviewer.approve(article) == 200
@@ -401,7 +382,6 @@ def test_only_an_administrator_overrides_and_confirms_it_with_a_reason(chief: De
 
 
 def test_an_author_moves_no_time_and_no_author_of_what_is_approved(author: Desk, editor: Desk) -> None:
-    """S5, S8"""
     for status in (*Status.passed(), Status.RETRACTED):
         article = author.write()
         Article.objects.filter(pk=article.pk).update(status=status, publish_at=soon(hours=1))
@@ -413,7 +393,6 @@ def test_an_author_moves_no_time_and_no_author_of_what_is_approved(author: Desk,
 
 
 def test_the_same_file_again_changes_no_text_of_the_image_of_a_live_article(author: Desk) -> None:
-    """S8"""
     data = image_bytes()
     shown = images.upload(sent(data), by=author.user, alt="Ships in the harbour").image
     article = author.write(cover_mode="one", cover=[str(shown.pk)])
@@ -425,7 +404,6 @@ def test_the_same_file_again_changes_no_text_of_the_image_of_a_live_article(auth
 
 
 def test_a_tag_of_a_live_article_is_changed_and_deleted_by_who_may_approve(author: Desk, chief: Desk) -> None:
-    """S8"""
     tag = Tag.objects.create(name="Mayors")
     article = author.write(tags=[tag.slug])
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -446,7 +424,6 @@ def test_a_tag_of_a_live_article_is_changed_and_deleted_by_who_may_approve(autho
 
 
 def test_a_command_approves_nothing_without_the_number_of_what_was_read(author: Desk, reviewer: Desk) -> None:
-    """S10"""
     article = author.write()
     author.take(article, "submit")
     said, number = StringIO(), str(reviewer.number(article))
@@ -458,7 +435,6 @@ def test_a_command_approves_nothing_without_the_number_of_what_was_read(author: 
 
 
 def test_words_in_a_correction_are_found_as_those_in_the_text(editor: Desk, author: Desk) -> None:
-    """S4"""
     allow_automatic_approval(ReviewPolicy.Machine.TEXTS)
     SensitiveWord.objects.create(text="bastard", level=SensitiveWord.Level.BLOCK)
     article = author.write()
@@ -473,7 +449,6 @@ def test_words_in_a_correction_are_found_as_those_in_the_text(editor: Desk, auth
 
 
 def test_an_approved_correction_is_pulled_back_for_a_new_word(editor: Desk, author: Desk, reviewer: Desk) -> None:
-    """S4"""
     article = author.write()
     Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
     assert editor.change(article, correction="The mayor is a bastard") == 200
@@ -486,7 +461,6 @@ def test_an_approved_correction_is_pulled_back_for_a_new_word(editor: Desk, auth
 
 
 def test_rolling_a_release_back_approves_nothing_that_was_written_since(chief: Desk, reviewer: Desk) -> None:
-    """S1"""
     article = chief.write()
     chief.take(article, "submit")
     assert reviewer.approve(article) == 200
@@ -513,7 +487,6 @@ def test_rolling_a_release_back_approves_nothing_that_was_written_since(chief: D
 def test_restoring_a_text_of_several_writers_lets_none_of_them_approve_it(
     chief: Desk, editor: Desk, reviewer: Desk
 ) -> None:
-    """S2"""
     article = editor.write()
     editor.take(article, "submit")
     assert reviewer.approve(article) == 200

@@ -49,7 +49,6 @@ def handed_in(title: str, by: User, **values: Any) -> Article:
 
 
 def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) -> None:
-    """S4"""
     root = make_user("root", is_superuser=True)
     article = handed_in("Bridge closes", root)
     open_as(phone, root, reverse("admin:articles_queuedarticle_change", args=[article.pk]))
@@ -76,7 +75,6 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
 
 
 def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: Page) -> None:
-    """S4, D1"""
     chief = make_member(Role.CHIEF)
     open_as(phone, chief, reverse("admin:articles_reviewpolicy_changelist"))
     expect(phone.get_by_label("A reviewer approves every text")).to_be_checked()
@@ -95,7 +93,6 @@ def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: 
 
 
 def test_many_are_approved_by_the_revisions_that_were_on_the_screen(page: Page) -> None:
-    """S5"""
     author, reviewer = make_member(Role.AUTHOR), make_member(Role.REVIEWER)
     stays, changes = handed_in("Bridge closes", author), handed_in("Tram stops", author, publish_at=soon(hours=3))
     open_as(page, reviewer, reverse("admin:articles_article_changelist"))

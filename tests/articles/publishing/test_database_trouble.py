@@ -35,7 +35,7 @@ HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
 def test_work_due_in_an_outage_is_done_by_itself_after_it(
     start_manage: StartManage, queue: str, trouble: Trouble
 ) -> None:
-    """E1; `tests/chaos/test_refused.py` takes the time of it."""
+    """`tests/chaos/test_refused.py` measures how long it takes."""
     env = {"TEST_SETTINGS": HASTE} | ({"REDIS_URL": ""} if queue == "database" else {})
     work = Work.plan(articles=10)
     worker = start_manage("poll", "--forever", "--processes", "2", env=env)
@@ -133,7 +133,7 @@ def test_the_tasks_of_articles_and_releases_are_never_dead() -> None:
 
 
 def test_tasks_that_an_earlier_version_failed_run_with_the_next_refresh() -> None:
-    """E1: article, end, update and release, whose task logs say FAILED."""
+    """Article, end, update and release, whose task logs say FAILED."""
     work = Work.plan(articles=3)
     work.make_due(0)
     TaskInfo.objects.all().delete()
@@ -146,7 +146,7 @@ def test_tasks_that_an_earlier_version_failed_run_with_the_next_refresh() -> Non
 
 
 def test_a_task_that_is_gone_without_a_trace_is_made_again_although_a_record_says_failed() -> None:
-    """E1: the article was rescheduled since, and the task log pruned or of another time."""
+    """The article was rescheduled since; its task record was pruned or has another time."""
     make_article(status=APPROVED, publish_at=soon(minutes=-1))
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED, task_type="articles.publish.v0")

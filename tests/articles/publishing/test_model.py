@@ -200,7 +200,7 @@ class Newsroom:
         return True
 
     def stored(self, key: str) -> Any:
-        """What is there but for the numbers of revisions: a refusal may number what is shown otherwise by now."""
+        """The state without revision numbers: a refusal may store a new revision."""
         names = (
             "status",
             "title",
@@ -442,7 +442,7 @@ class Newsroom:
         SensitiveWord.objects.all().delete()
 
     def ever(self, key: str) -> set[int]:
-        """The writers of the text that an approval let pass which has fallen; others are not asked about."""
+        """The writers of the text whose approval was revoked."""
         pending_update = self.article(key).pending_update
         revision = (pending_update and pending_update.approved) or self.articles[key].revisions.get(
             number=self.article(key).revision
@@ -507,7 +507,7 @@ class Newsroom:
 def test_what_is_live_is_always_an_approved_revision_whose_time_has_come(
     travel: Travel, script: list[tuple[Any, ...]]
 ) -> None:
-    """R5.3 R5.5, S1 to S5: readers see what was approved by a user who did not contribute, automatically where the
+    """R5.3 R5.5: readers see what was approved by a user who did not contribute, automatically where the
     newsroom chose that, or by an override.
     """
     Article.objects.all().delete()

@@ -75,7 +75,6 @@ def times(*articles: Article) -> list[datetime | None]:
 
 
 def test_a_shift_into_the_past_is_refused_by_name_and_moves_nothing(desk: APIClient) -> None:
-    """A1"""
     soon_due, later = waiting("Budget"), waiting("Harvest", publish_at=soon(hours=9))
     before = times(soon_due, later)
     response = move(desk, soon_due, later)
@@ -99,7 +98,6 @@ def test_a_shift_may_publish_at_once_if_a_user_who_may_publish_says_so(desk: API
     "shift", ["00:10", "10", 600, "1 00:00:00", "00:10:00.5", "1:00:00", "00:99:00", "P", "PT", "P1Y", "soon", "", None]
 )
 def test_a_span_that_can_be_read_in_two_ways_is_refused(desk: APIClient, shift: Any) -> None:
-    """A1"""
     article = waiting()
     response = desk.post(f"{URL}reschedule/", {"articles": [article.pk], "shift": shift}, format="json")
     assert (response.status_code, list(response.json())) == (400, ["shift", "code"])
@@ -121,7 +119,6 @@ def test_an_endless_span_is_refused(desk: APIClient) -> None:
 
 
 def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> None:
-    """A1"""
     good, draft, timeless = waiting("Good"), make_article("Draft"), make_article("Timeless", status=APPROVED)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     due = make_article("Due", status=APPROVED, publish_at=soon(seconds=-1))
@@ -160,7 +157,6 @@ def by_patch(desk: APIClient, article: Article, moment: datetime) -> Any:
 
 @pytest.mark.parametrize("source", [by_schedule, by_patch])
 def test_a_time_in_the_past_is_refused_by_the_api(desk: APIClient, source: Callable[..., Any]) -> None:
-    """A1"""
     article = waiting()
     response = source(desk, article, soon(hours=-4))
     assert (response.status_code, response.json()["code"]) == (400, "past")

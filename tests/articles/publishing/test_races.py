@@ -174,7 +174,7 @@ def test_of_two_editors_who_move_one_article_at_once_one_gets_an_error() -> None
 @pytest.mark.parametrize("changed", ["caption", "tag"])
 @pytest.mark.parametrize("attempt", range(5))
 def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refused(attempt: int, changed: str) -> None:
-    """S8: readers never see what the approval did not cover."""
+    """Readers never see what the approval did not cover."""
     author, reviewer = make_member(Role.EDITOR, "edda"), make_member(Role.REVIEWER)
     image, tag = make_image(author), Tag.objects.create(name="Mayors")
     article = Article(title="Mayor resigns", cover_mode="one", cover=[str(image.pk)])

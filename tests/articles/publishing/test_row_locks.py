@@ -61,7 +61,7 @@ class Watch:
 
 
 def watched(act: Callable[[], Any], watch: Watch) -> int:
-    """Act, and return how many audit entries that left."""
+    """Run the action; returns the number of new audit entries."""
     before = AuditEntry.objects.count()
     with connection.execute_wrapper(watch):
         act()
@@ -70,7 +70,6 @@ def watched(act: Callable[[], Any], watch: Watch) -> int:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: Stage, name: str) -> None:
-    """E5"""
     undisturbed = Watch()
     entries = watched(SOURCES[name](stage), undisturbed)
     assert watched(SOURCES[name](stage), Watch(refused=0)) == entries
@@ -80,7 +79,7 @@ def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: S
 @pytest.mark.once
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_lock_goes_by_primary_key(stage: Stage, name: str) -> None:
-    """E5: along another index rows are locked against the order of those who lock by primary key."""
+    """Locks along another index are taken in another order, which deadlocks with locks by primary key."""
     watch = Watch()
     watched(SOURCES[name](stage), watch)
     with connection.cursor() as cursor:
@@ -106,7 +105,7 @@ def another() -> Iterator[Any]:
 
 @pytest.mark.once
 def test_scheduling_many_does_not_deadlock_with_who_changes_a_status(stage: Stage) -> None:
-    """E5: it locked along the index of the status, and the other one waited there for it."""
+    """Locks along the index of the status would deadlock with the other transaction."""
     articles = [stage.waiting() for _ in range(3)]
     everything = list(Article.objects.all())  # of which few wait, so that the index of the status is the shorter way
     with connection.cursor() as cursor:
@@ -151,7 +150,7 @@ def impatient() -> Iterator[None]:
 @pytest.mark.once
 @pytest.mark.parametrize("rows", [PERSONS, CHOICES, CHANNELS, TAGS])
 def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
-    """E10: the author's row was locked for the notification, and everything else due waited."""
+    """A lock on the author's row for the notification would delay everything else that is due."""
     author, editor = make_member(Role.AUTHOR, "wen"), make_editor()
     about = {"author": author, "channel": Channel.objects.create(name="Politics")}
     due = soon(seconds=-0.1)
@@ -172,7 +171,7 @@ def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
 
 @pytest.mark.once
 def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_the_session() -> None:
-    """E3, E4: it held its other members for a second, and the connection waited a second at most ever after."""
+    """It must not hold its other members for long, nor leave a lock timeout set in the session."""
     editor = make_editor()
     articles = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
     releases.schedule_release(make_release(*articles, by=editor), publish_at=soon(seconds=-10), by=editor)
@@ -197,7 +196,7 @@ def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_
 
 @pytest.mark.once
 def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: StartManage) -> None:
-    """E3: the articles due beside it came half a second late, and its other members could not be saved."""
+    """Articles due at the same time are on time, and the other members can be saved."""
     editor = make_editor()
     members = [make_article(f"Member {number}", status=APPROVED) for number in range(3)]
     releases.schedule_release(make_release(*members, by=editor), publish_at=soon(seconds=-10), by=editor)
@@ -243,7 +242,7 @@ NAMES = ["bob", "carol", "dave", "erin"]
 @pytest.mark.once
 @pytest.mark.long
 def test_no_deadlock_reaches_any_of_four_editors_beside_two_workers(start_manage: StartManage) -> None:
-    """E5; the same for a minute is in `make chaos`."""
+    """`make chaos` does the same for a minute."""
     env = {**database_environment(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
 
     def start(**part: Any) -> Process:

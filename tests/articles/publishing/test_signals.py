@@ -178,7 +178,6 @@ def test_reconciling_finds_an_article_whose_end_was_set_without_a_save() -> None
 
 
 def test_reconciling_does_not_retry_failed_tasks() -> None:
-    """E1"""
     article = make_article(status=APPROVED, publish_at=(due := soon(minutes=-1)))
     TaskInfo.objects.all().delete()
     TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)

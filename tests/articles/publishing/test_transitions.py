@@ -22,6 +22,7 @@ from articles.exceptions import (
     NotRescheduled,
     ReasonMissing,
     UnknownImage,
+    WithoutAccess,
     WrongState,
 )
 from articles.models import Article
@@ -299,6 +300,7 @@ def test_every_error_has_a_code_and_a_sentence() -> None:
         NotRescheduled({7: "“Harbour” is out."}),
         Unconfirmed(["Harbour goes live."], typed=False),
         UnknownImage(["Harbour"]),
+        WithoutAccess(["Harbour"]),
     ]
     assert all("Harbour" in str(error) for error in naming)
     errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]

@@ -59,7 +59,7 @@ class Newsroom:
         self.seen: dict[int, str | None] = {}
 
     def take(self, transition: tuple[Any, ...]) -> None:
-        """Take a step; a refusal changes nothing, and that is checked by what holds always."""
+        """Perform a transition; the invariants check that a refused one changes nothing."""
         name, *arguments = transition
         before = self.live()
         try:
@@ -125,7 +125,7 @@ class Newsroom:
         assert {str(pk) for pk in scheduled} == set(pending)
 
     def check_members(self, live: dict[int, str]) -> None:
-        """What readers saw of a member when it joined is all that they see, or less."""
+        """Readers see nothing of a member that they did not see when it joined."""
         held = {member.pk: member for member in ReleaseMember.objects.filter(holds=True).select_related("article")}
         self.seen = {pk: seen for pk, seen in self.seen.items() if pk in held}
         for pk, member in held.items():

@@ -169,7 +169,7 @@ def test_a_release_waits_for_no_one_and_goes_live_when_its_members_are_free(iren
 
 def test_editors_who_never_let_go_of_a_member_do_not_starve_its_release(irene: User) -> None:
     release, done = twenty(irene), Event()
-    has_row_locks = connection.features.has_select_for_update_skip_locked  # SQLite starves whomever it likes
+    has_row_locks = connection.features.has_select_for_update_skip_locked  # SQLite has no fair queue
 
     def hammer() -> None:
         while not done.is_set():

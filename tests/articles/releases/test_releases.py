@@ -78,7 +78,7 @@ def due(release: Release, by: User) -> Release:
 
 
 def let_go_out(release: Release) -> Verdict | None:
-    """What the worker does with its task."""
+    """Run the release's task as a worker does."""
     task = TaskInfo.objects.get(task_type=RELEASE, key=str(release.pk))
     verdict = (release_handler([task]) or {}).get(task.task_id)
     release.refresh_from_db()
@@ -100,7 +100,7 @@ def state(*articles: Article) -> list[dict[str, object]]:
     return list(Article.objects.filter(pk__in=[article.pk for article in articles]).order_by("pk").values(*names))
 
 
-# Going out together
+# Publishing together
 
 
 def test_articles_updates_and_unpublishings_go_live_at_one_instant(irene: User) -> None:
@@ -226,7 +226,7 @@ def test_the_time_to_be_unpublished_counts_from_the_release_on(irene: User) -> N
     assert unpublish_tasks(article) == [end]
 
 
-# No time of its own
+# Members have no time of their own
 
 
 def test_a_member_loses_its_time_and_its_tasks(irene: User) -> None:
@@ -409,7 +409,7 @@ def test_a_scheduled_release_has_one_task_at_its_time(irene: User) -> None:
 
 @pytest.mark.parametrize("log_status", TaskInfoLog.Status.values)
 def test_a_task_that_is_missing_is_made_again_whatever_its_record_says(irene: User, log_status: int) -> None:
-    """E1: a release that failed once is not lost."""
+    """A release that failed once is not lost."""
     release = make_release(make_article(status=APPROVED), by=irene)
     Release.objects.update(status=Release.Status.SCHEDULED, publish_at=soon(minutes=5))
     assert [reconcile_releases(), reconcile_releases()] == [1, 0]
@@ -532,7 +532,7 @@ def test_times_without_zone_and_names_without_letters_are_refused(irene: User) -
     assert Release.objects.get().name == "Summit"
 
 
-# Trying and taking back
+# Dry run and roll-back
 
 
 def test_a_dry_run_says_what_would_happen_and_changes_nothing(irene: User) -> None:
@@ -619,7 +619,7 @@ def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(ire
     assert live_titles() == {"New"}
 
 
-# Who may, and what is kept
+# Permissions and audit log
 
 
 def test_a_release_leaves_an_entry_for_itself_and_for_each_member(irene: User) -> None:

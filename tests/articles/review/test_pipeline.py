@@ -99,7 +99,7 @@ def test_an_innocent_phrase_passes(editor: User) -> None:
 
 
 def test_no_word_decides_who_approves(editor: User) -> None:
-    """R5.1 S4"""
+    """R5.1"""
     ReviewPolicy.objects.all().delete()
     for level in Level:
         word(f"casino {level}", level)
@@ -117,7 +117,6 @@ def test_a_newsroom_may_want_a_reviewer_for_everything(editor: User) -> None:
 
 
 def test_with_the_two_person_rule_the_automatic_review_never_approves(editor: User, settings: Any) -> None:
-    """S4"""
     settings.ARTICLES_TWO_PERSON_RULE = True
     assert submitted(editor).status == Status.MANUAL_REVIEW
     settings.REVIEW_AT_ONCE = 0

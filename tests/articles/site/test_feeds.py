@@ -1,4 +1,4 @@
-"""Feeds: what readers' programs get, read by a parser that many of them use."""
+"""Feeds of the site, read by feedparser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
 
 
 def full_article(**values: Any) -> Article:
-    """One with all that a feed can tell."""
+    """An article with everything that a feed shows."""
     ada = User.objects.create_user("ada.l", first_name="Ada", last_name="Lin")
     article = live("Bridge <b>&</b> 桥", summary="Cars & <lorries>", author=ada, channel=make_channel("Town"), **values)
     article.tags.add(Tag.objects.create(name="高铁"))

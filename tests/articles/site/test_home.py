@@ -1,4 +1,4 @@
-"""The front page: what leads, what stands in the sections, and what that costs."""
+"""The front page: its lead, its sections, and its queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No list shows readers what they may not see."""
+"""No list of the site shows articles that are not live."""
 
 from __future__ import annotations
 

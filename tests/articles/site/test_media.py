@@ -106,15 +106,15 @@ def test_the_variable_reaches_the_storage(manage: Manage) -> None:
     done = manage("shell", "--no-imports", "--command", code, env={"MEDIA_STORAGE": "s3://me:secret@images/desk"})
     assert done.stdout.split() == ["images", "desk", "me"]
     done = manage("check", env={"MEDIA_STORAGE": "s3://"})
-    assert (done.returncode, "MEDIA_STORAGE has a form that is not understood: write s3://" in done.stderr) == (1, True)
+    assert (done.returncode, "MEDIA_STORAGE has an unknown format: write s3://" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("value", "fault"),
     [
-        ("/srv/images", "has a form that is not understood"),
-        ("gs://images", "has a form that is not understood"),
-        ("s3://key@images", "has a form that is not understood"),
+        ("/srv/images", "has an unknown format"),
+        ("gs://images", "has an unknown format"),
+        ("s3://key@images", "has an unknown format"),
         ("s3://images?acl=public", "has the unknown option 'acl'"),
         ("s3://images?endpoint=localhost:9000", "has the endpoint 'localhost:9000': begin it with https://"),
         ("s3://images?public", "is no address"),

@@ -1,4 +1,4 @@
-"""Who sees an image: readers while something live shows it, the newsroom always, others while their link is open."""
+"""Access to images: readers while a live article shows it, staff always, others by a valid preview link."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fetch(image: Image, name: str = "320.webp", client: Client | None = None, **
 
 
 def statuses(image: Image, client: Client | None = None) -> set[int]:
-    """What asking for each of its files is answered."""
+    """The status of the response for each of its files."""
     return {fetch(image, name, client).status_code for name in image.names}
 
 
@@ -86,7 +86,6 @@ def test_an_unused_image_is_visible_to_staff_only(image: Image, alice: User) -> 
     ids=["draft", "in review", "waiting", "embargo", "over", "unpublished", "retracted"],
 )
 def test_images_of_hidden_articles_are_not_served(image: Image, values: dict[str, Any]) -> None:
-    """S14"""
     now = soon()
     article_with(
         image, **{name: now + value if isinstance(value, timedelta) else value for name, value in values.items()}
@@ -117,7 +116,6 @@ def take_image_out(article: Article, by: User) -> None:
 def test_an_image_url_stops_when_no_live_article_shows_it(
     image: Image, alice: User, transition: Callable[[Article, User], None]
 ) -> None:
-    """S14"""
     article = article_with(image)
     assert statuses(image) == SEEN
     transition(article, alice)
@@ -208,7 +206,6 @@ def test_an_api_token_gives_access(image: Image, alice: User) -> None:
 def test_a_preview_link_gives_access_to_its_images_until_it_is_revoked(
     image: Image, alice: User, of_revision: int | None
 ) -> None:
-    """S14"""
     article = article_with(image, status=Status.DRAFT, publish_at=None, published_at=None)
     other = make_image(alice)
     link = make_preview_link(article, by=alice, lasts=timedelta(days=1), revision=of_revision)

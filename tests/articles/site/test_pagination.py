@@ -1,4 +1,4 @@
-"""Reading on: older and newer pages of a list, without and with scripts."""
+"""Pagination of readers' lists, with and without scripts."""
 
 from __future__ import annotations
 
@@ -195,7 +195,6 @@ def test_older_articles_are_a_page_of_their_own_without_scripts(page: Window) ->
 @pytest.mark.parametrize("address", ["/", "/channel/politics/"])
 @pytest.mark.parametrize(("size", "shown"), [("0000000000010", 10), ("0" * 5000 + "1", 1), ("07", 7), ("9" * 400, 12)])
 def test_leading_zeros_of_a_page_size_are_ignored(address: str, size: str, shown: int) -> None:
-    """S17"""
     channel = make_channel("Politics")
     for number in range(12):
         make_article(f"No. {number}.", status=APPROVED, publish_at=soon(hours=-1), channel=channel)

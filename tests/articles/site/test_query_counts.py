@@ -1,4 +1,4 @@
-"""What readers and programs ask for costs no more among many articles than among few: counted, not timed."""
+"""Query counts of pages and API do not grow with the number of articles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sitemaps, news of two days and robots.txt: what search engines read."""
+"""Sitemaps, the news sitemap and robots.txt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(address: str) -> ElementTree.Element:
 
 
 def texts(address: str, path: str) -> list[str | None]:
-    """What the elements at `path` say."""
+    """The texts of the elements at `path`."""
     return [element.text for element in read(address).iterfind(path, NAMESPACES)]
 
 

@@ -1,4 +1,4 @@
-"""The readers' pages."""
+"""The readers' pages: contents, redirects, headers and languages."""
 
 from __future__ import annotations
 

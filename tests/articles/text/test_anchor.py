@@ -22,7 +22,7 @@ def quoted(quote: str, text: str = TEXT) -> Selector:
 
 def found(text: str, selector: Selector) -> str | None:
     passage = SearchedText(text).find(selector)
-    return passage and passage.quote
+    return passage.quote if passage else None
 
 
 @pytest.mark.parametrize(

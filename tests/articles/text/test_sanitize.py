@@ -1,4 +1,4 @@
-"""Foreign HTML made fit to be shown."""
+"""Sanitising HTML from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wall times: the hours that clocks skip and those they show twice."""
+"""Wall times: hours that clocks skip, and hours that occur twice."""
 
 from __future__ import annotations
 

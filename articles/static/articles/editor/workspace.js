@@ -105,7 +105,7 @@ for (const field of lines) {
     });
 }
 
-// Shortcuts: each is a key, its name and what it does. Letters need Ctrl or ⌘, "?" works outside of text fields.
+// Shortcuts: each is a key, its name and what it does. Letters need Ctrl or Command, "?" works outside of text fields.
 const press = (selector) => form.querySelector(selector)?.click();
 const focusTab = (key) => showTab(key)?.focus();
 const SHORTCUTS = [
@@ -127,7 +127,7 @@ const pressed = ({ key, code, ctrlKey, metaKey, altKey, shiftKey }) => {
 const isTyping = (target) => target.isContentEditable || target.matches("input, textarea, select");
 
 const listShortcuts = () => {
-    const mark = navigator.platform.startsWith("Mac") ? (keys) => keys.replace("Ctrl+", "⌘") : (keys) => keys;
+    const mark = navigator.platform.startsWith("Mac") ? (keys) => keys.replace("Ctrl+", "\u2318") : (keys) => keys;
     const rows = SHORTCUTS.flatMap(({ keys, name, title }) => [
         element("dt", {}, element("kbd", { textContent: mark(keys) })),
         element("dd", { textContent: title || label(`key_${name}`) }),

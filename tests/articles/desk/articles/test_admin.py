@@ -1,4 +1,4 @@
-"""The editors' screens, over HTTP."""
+"""The article admin over HTTP: permissions, forms and transitions."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def form_address(article: Article) -> str:
 
 
 def press(client: Client, article: Article, transition: Transition | str, **changes: Any) -> Any:
-    """Open the form, change these fields, press the button of a step ("_save" for plain saving), and confirm it."""
+    """Open the form, change these fields, press a transition's button (default: "_save"), and confirm."""
     button = f"_step_{transition}" if isinstance(transition, Transition) else transition
     return confirmed(client, form_address(article), {**form_of(client, article), **changes, button: "1"})
 
 
 def confirmed(client: Client, address: str, sent: dict[str, Any]) -> Any:
-    """Send a form, and once more if the answer is a question."""
+    """Send a form, and confirm if a confirmation is requested."""
     page = client.post(address, sent, follow=True)
     return client.post(address, response_to(page), follow=True) if is_asked(page) else page
 
@@ -85,7 +85,7 @@ def is_asked(page: Any) -> bool:
 
 
 def response_to(page: Any) -> dict[str, list[str]]:
-    """What a browser sends when the question on the page is confirmed."""
+    """The response to the confirmation on this page."""
     fields = re.findall(r'<(?:input type="hidden"|button class="[^"]*") name="(\w+)" value="([^"]*)"', page.text)
     sent: dict[str, list[str]] = {}
     for name, value in fields:
@@ -269,7 +269,7 @@ def test_the_list_takes_as_many_statements_for_many_articles(
 
 
 def bulk(client: Client, action: str, *articles: Article, **more: Any) -> Any:
-    """Choose articles in the list, answer what is asked, and wait until it is done."""
+    """Run a bulk action on articles of the list until it is done."""
     chosen = {"action": action, "_selected_action": [article.pk for article in articles]}
     page = client.post(LIST, chosen, follow=True)
     address = page.request["PATH_INFO"]

@@ -1,4 +1,4 @@
-"""The list of articles: what it finds, and the views that people save."""
+"""The article list: search, filters, sorting and saved views."""
 
 from __future__ import annotations
 

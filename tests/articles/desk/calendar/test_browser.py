@@ -1,4 +1,4 @@
-"""The calendar in a real browser: by mouse, by finger, by keyboard, and by two editors at once."""
+"""The calendar in a browser: rescheduling by mouse, touch and keyboard, and two editors at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WEEK, MONTH = "/admin/calendar/?view=week&date=2030-06-05", "/admin/calendar/?da
 
 
 def enter(page: Page, site: Site, user: User, zone: str = "") -> Page:
-    """Let `person`, whose times are in `zone`, in without the log-in screen."""
+    """Give the browser a session of a user in this time zone."""
     Preferences.objects.create(user=user, time_zone=zone)
     client = Client()
     client.force_login(user)

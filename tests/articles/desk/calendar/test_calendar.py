@@ -1,4 +1,4 @@
-"""The calendar, over HTTP: what is on it, how it folds, and moving things without a script."""
+"""The calendar over HTTP: its entries, collapsed slots, and rescheduling without scripts."""
 
 from __future__ import annotations
 
@@ -228,7 +228,6 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     desk: Client, django_assert_max_num_queries: Any
 ) -> None:
-    """C.3"""
     channel, start = make_channel(), datetime(2030, 6, 1, tzinfo=UTC)
     times = (start + timedelta(seconds=259 * number) for number in range(10_000))
     articles = (Article(title="A headline", status=APPROVED, channel=channel, publish_at=time) for time in times)

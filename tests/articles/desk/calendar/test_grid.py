@@ -1,4 +1,4 @@
-"""The slots of the calendar: what is read of each, and what is counted."""
+"""The slots of the calendar: which entries are read, and which only counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calendar for calendar programs: an iCalendar file under a secret address."""
+"""The iCalendar feed: its entries, its secret address, and conditional requests."""
 
 from __future__ import annotations
 

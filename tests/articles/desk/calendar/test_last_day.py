@@ -1,4 +1,4 @@
-"""The last day of the calendar is the year 10000 in zones ahead of UTC: nothing takes it, so no screen breaks on it."""
+"""The last day of 9999 is the year 10000 in zones ahead of UTC: no form accepts it, and no page fails on it."""
 
 from __future__ import annotations
 

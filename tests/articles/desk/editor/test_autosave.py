@@ -1,4 +1,4 @@
-"""Nothing that an editor types is lost, whatever happens to the window, the line or the session."""
+"""Autosave: no typed text is lost if the window closes, the connection fails or the session expires."""
 
 from __future__ import annotations
 
@@ -68,7 +68,6 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
 
 @pytest.mark.django_db(transaction=True)
 def test_no_single_key_discards_recovered_work(page: Page) -> None:
-    """D2"""
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
     expect(page.get_by_text("Draft saved")).to_be_visible()

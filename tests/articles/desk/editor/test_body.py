@@ -1,4 +1,4 @@
-"""Writing in the rich-text editor, in a real browser: what is typed is what is stored and what readers see."""
+"""The rich-text editor in a browser: the typed text is stored and shown to readers."""
 
 from __future__ import annotations
 
@@ -154,7 +154,6 @@ def test_words_are_counted_and_lengths_hinted_at_while_writing(page: Page) -> No
 
 
 def test_the_video_button_puts_in_an_address_that_readers_see_as_a_player(page: Page) -> None:
-    """D3"""
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
     body.press_sequentially("Before")
@@ -195,7 +194,6 @@ def test_a_dialog_of_the_editor_opens_in_the_middle_and_cancelling_it_changes_no
 
 
 def test_below_a_table_at_the_end_there_is_a_paragraph_that_is_stored_only_when_used(page: Page) -> None:
-    """D4"""
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
     body.press_sequentially("Before")

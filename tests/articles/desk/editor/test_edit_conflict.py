@@ -1,4 +1,4 @@
-"""Two people save one article: each sees what the other changed, and chooses; nothing is lost."""
+"""Edit conflicts: two users save one article, see each other's changes and choose; no text is lost."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Position, expect
 
 from articles.models import Article, Autosave, Image
 from tests.articles.desk.editor.test_body import open_form, paste, save
@@ -42,7 +42,7 @@ GIVE_FILE = """(element, [kind, name, data]) => {
 }"""
 
 
-WORD_AT = {"x": 20, "y": 12}
+WORD_AT: Position = {"x": 20, "y": 12}
 """Where the first word of a paragraph is."""
 
 

@@ -1,4 +1,4 @@
-"""The preview of an unpublished text, beside the form and by links for outsiders."""
+"""Previews of unpublished texts: beside the form, and by preview links."""
 
 from __future__ import annotations
 
@@ -195,7 +195,6 @@ def test_the_form_leads_to_the_links(desk: Client) -> None:
 
 @pytest.mark.parametrize("chosen", ["", "1"])
 def test_a_link_shows_no_later_draft_unless_that_was_asked_for(desk: Client, chosen: str) -> None:
-    """S17"""
     article = make_article("First")
     screen = f"/admin/articles/article/{article.pk}/links/"
     desk.post(screen, {"days": "7", "revision": chosen})
@@ -208,7 +207,6 @@ def test_a_link_shows_no_later_draft_unless_that_was_asked_for(desk: Client, cho
 
 @pytest.mark.parametrize("end", ["deactivated", "deleted", "no staff", "no permission", "author of another"])
 def test_a_link_ends_with_its_maker(end: str) -> None:
-    """S17"""
     wen = make_member(Role.AUTHOR)
     article = make_article("Bridge", author=wen)
     address = make_preview_link(article, by=wen, lasts=timedelta(days=1)).get_absolute_url()

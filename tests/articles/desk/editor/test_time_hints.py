@@ -1,4 +1,4 @@
-"""What the form says about a time while it is typed."""
+"""Hints below time fields while a time is typed."""
 
 from __future__ import annotations
 

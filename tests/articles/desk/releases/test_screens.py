@@ -1,4 +1,4 @@
-"""The screens of releases: what they show, ask and refuse."""
+"""The admin of releases: contents, confirmations and refusals."""
 
 from __future__ import annotations
 

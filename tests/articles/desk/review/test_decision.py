@@ -1,4 +1,4 @@
-"""The screen on which a reviewer reads what changed and decides, one text after another."""
+"""The review page: the diff, the findings and the decision, one text after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The review queue: who is on what, and what follows from it."""
+"""The review queue and the soft locks of reviewers."""
 
 from __future__ import annotations
 
