@@ -25,7 +25,7 @@ WORD = re.compile(
 Hyphens, apostrophes, points and the like inside a word or number belong to it.
 """
 
-_TELLING = re.compile(rf"<[^<>]*>|{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
+_SIGNIFICANT = re.compile(rf"<[^<>]*>|{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
 """What is worth showing as unchanged between two changes: a tag, a word or two Chinese characters."""
 
 PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
@@ -121,7 +121,7 @@ def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
     found: list[Piece] = []
     for at, piece in enumerate(pieces):
         is_between = 0 < at < len(pieces) - 1
-        if piece.change is Change.KEPT and is_between and not _TELLING.search(piece.text):
+        if piece.change is Change.KEPT and is_between and not _SIGNIFICANT.search(piece.text):
             found += [Piece(Change.REMOVED, piece.text), Piece(Change.ADDED, piece.text)]
         else:
             found.append(piece)

@@ -1,4 +1,4 @@
-"""The short form of the benchmarks: ratios of what runs in turn in one process, no times. `make bench-short`.
+"""The short form of the benchmarks (`make bench-short`): ratios of calls that take turns in one process, no times.
 
 Rates are by the processor time of this process and of its connection's thread in MariaDB, so that other tests, which
 run at the same time, change no ratio.

@@ -129,7 +129,7 @@ def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
 
 
 def test_a_read_only_database_is_named_though_no_worker_can_say_so(stand: Stand) -> None:
-    """E8: on servers of its own, because the variable is global."""
+    """On servers of its own, because the variable is global."""
     ask = "from django.test import Client; print(list(Client().get('/readyz').json()['trouble']))"
     try:
         for value, trouble in ((1, "['read_only']"), (0, "[]")):

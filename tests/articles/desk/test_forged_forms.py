@@ -98,5 +98,4 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
 
 @pytest.mark.parametrize("more", ["page=x", "page=-1", "page=999", "s=%00", "s=" + "x" * 3000, "extended=1"])
 def test_a_search_with_garbage_is_no_fault_of_ours(desk: Client, more: str) -> None:
-    """S17"""
     assert desk.get(f"/admin/search/?s=article&{more}").status_code == HTTPStatus.OK

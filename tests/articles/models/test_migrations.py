@@ -99,17 +99,17 @@ def test_stored_values_are_kept_and_get_the_standard_terms() -> None:
 
 
 def test_a_text_column_that_is_added_is_watched_by_the_change_feed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Text, "NAMES", Text.NAMES | {"second_byline"})
+    monkeypatch.setattr(Text, "NAMES", Text.NAMES | {"trial_line"})
     article = Article.objects.create(title="A", status=Article.Status.PUBLISHED, publish_at=timezone.now())
     field = CharField(max_length=9, default="")
-    kind = type("Trial", (Migration,), {"operations": with_triggers(AddField("article", "second_byline", field))})
+    kind = type("Trial", (Migration,), {"operations": with_triggers(AddField("article", "trial_line", field))})
     migration: Migration = kind("trial", "articles")
     before = MigrationExecutor(connection).loader.project_state()
     with connection.schema_editor() as editor:
         migration.apply(before.clone(), editor)
     try:
         PendingChange.objects.all().delete()
-        for name in ("second_byline", "title"):
+        for name in ("trial_line", "title"):
             with connection.cursor() as cursor:
                 cursor.execute(f"UPDATE articles_article SET {name} = 'z' WHERE id = %s", [article.pk])  # noqa: S608
         assert [change.is_visible for change in PendingChange.objects.all()] == [True, True]
