@@ -156,7 +156,12 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         subject = pending_update if pending_update and pending_update.draft_id else article
         if subject.status != Status.MANUAL_REVIEW:
             return None
-        return dict(StageSerializer(ReviewProgress.of(article)).data)
+        return dict(StageSerializer(ReviewProgress.of(article, stages=self._stages)).data)
+
+    @cached_property
+    def _stages(self) -> list[ReviewStage]:
+        """The same for all articles of a list."""
+        return ReviewStage.in_order()
 
     @cached_property
     def _now(self) -> datetime:

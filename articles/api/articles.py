@@ -80,7 +80,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     filter_class = DeskFilterSerializer
     queryset = Article.objects.select_related(
         "channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS
-    ).prefetch_related("tags")
+    ).prefetch_related("tags", "stage_approvals")
     lookup_value_converter = "int"
     ordering = ("-id",)
     is_versioned = True

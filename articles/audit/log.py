@@ -129,8 +129,8 @@ def recorded(action: str, article: Article, *, by: Actor | None, release: Releas
     before, notes = StateSnapshot.of(article), Notes()
     with unrecorded():
         yield notes
-    done, about = notes.action or action, {"revision": notes.revision, "release": release}
-    record(done, article=article, by=by, before=before, **about, **notes.details)
+    action = notes.action or action
+    record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.details)
 
 
 @contextmanager

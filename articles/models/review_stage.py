@@ -88,11 +88,11 @@ class ReviewProgress:
     approvals: Mapping[str, int | None]
 
     @classmethod
-    def of(cls, article: Article, *, revision: int | None = None) -> Self:
-        """The progress of the text under review, or of the revision with this number."""
+    def of(cls, article: Article, *, revision: int | None = None, stages: Sequence[ReviewStage] | None = None) -> Self:
+        """The progress of the text under review, or of the revision with this number; lists read the `stages` once."""
         number = number_under_review(article) if revision is None else revision
-        approvals = StageApproval.objects.filter(article=article.pk, revision=number).values_list("stage", "user")
-        return cls(ReviewStage.in_order(), dict(approvals))
+        approvals = {found.stage: found.user_id for found in article.stage_approvals.all() if found.revision == number}
+        return cls(stages or ReviewStage.in_order(), approvals)
 
     @property
     def stage(self) -> ReviewStage:

@@ -29,7 +29,7 @@ def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
     if decided:
         done = Notification.objects.filter(article__in=decided, kind=Notification.Kind.SUBMITTED).unread()
         done.update(read_at=read_database_clock())
-    come = {entry.article_id: entry for entry in entries if _has_come(entry)}
+    come = {entry.article_id or 0: entry for entry in entries if _has_come(entry)}
     if come:
         articles = Article.objects.filter(pk__in=come).select_related("update__draft")
         send([_message(article, come[article.pk]) for article in articles])

@@ -32,7 +32,7 @@ def soft_lock(article: Article, *, by: Actor, until_left: bool = False) -> None:
     if until_left and mine and mine.counts_at(now):
         return  # claimed for longer already
     values = {"user": by, "locked_at": now, "until_left": until_left}
-    SoftLock.objects.update_or_create(article=article, defaults=values)  # type: ignore[misc]
+    SoftLock.objects.update_or_create(article=article, defaults=values)
 
 
 @retried

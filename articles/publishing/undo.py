@@ -62,7 +62,7 @@ def latest_entries(article_ids: Collection[int]) -> dict[int, int]:
 def _undo_stage(article: Article, passed: AuditEntry, by: Actor) -> None:
     """The text waits again at the stage at which `by` approved it."""
     approval = StageApproval.objects.filter(
-        article=article, revision=passed.revision, stage=passed.details.get("stage"), user=by.pk
+        article=article, revision=passed.revision or 0, stage=passed.details.get("stage"), user=by.pk
     )
     if not (ids := list(approval.values_list("pk", flat=True))):
         raise NotAllowed(_("Only the user who approved it at this stage can undo that."))

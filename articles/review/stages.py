@@ -79,7 +79,8 @@ def check_stages(stages: Sequence[StageChoice]) -> None:
 
 def with_stage(articles: QuerySet[Any], stages: Sequence[ReviewStage]) -> QuerySet[Any]:
     """Articles in review, with the kind of the stage that each waits at as `review_stage`."""
-    return articles.annotate(review_stage=stage_under_review(stages))
+    annotated: QuerySet[Any] = articles.annotate(review_stage=stage_under_review(stages))
+    return annotated
 
 
 def at_own_stage(articles: QuerySet[Any], by: Actor) -> QuerySet[Any]:
@@ -89,7 +90,8 @@ def at_own_stage(articles: QuerySet[Any], by: Actor) -> QuerySet[Any]:
     if len(own) == len(stages) == 1:
         return articles
     chosen = with_stage(articles, stages).filter(review_stage__in=[stage.kind for stage in own])
-    return chosen.exclude(approved_by(by.pk))
+    unapproved: QuerySet[Any] = chosen.exclude(approved_by(by.pk))
+    return unapproved
 
 
 def stages_of(by: Actor, stages: Sequence[ReviewStage]) -> list[ReviewStage]:

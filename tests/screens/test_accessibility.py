@@ -37,7 +37,7 @@ NO_ADVANCE = """
         String(address).includes("/advance/") ? Promise.reject(new TypeError("not here")) : send(address, ...rest);
 """
 
-WEIGHT = 1_200_000
+WEIGHT, EDITOR_WEIGHT = 2_600_000, 1_200_000
 """The most bytes of a page with all that it loads, uncompressed."""
 
 PARTS = 3
@@ -105,7 +105,8 @@ def weight_error(page: Page) -> list[str]:
     """That the page and what it has loaded is too large, uncompressed, if it is."""
     weight = page.evaluate("""() => performance.getEntriesByType("navigation")
         .concat(performance.getEntriesByType("resource")).reduce((sum, entry) => sum + entry.decodedBodySize, 0)""")
-    return [f"weighs {weight:,} bytes"] if weight > WEIGHT else []
+    most = EDITOR_WEIGHT if page.locator("body.workspace").count() else WEIGHT
+    return [f"weighs {weight:,} bytes"] if weight > most else []
 
 
 def all_faults(

@@ -81,9 +81,8 @@ class Filters:
             wanted &= Q(**{f"{prefix}pk__in": self.found})
         if not self.author:
             return [wanted]
-        names = ("author", "owner") if self.author == ME else ("author",)
         user = by.pk if self.author == ME else self.author
-        return [wanted & Q(**{f"{prefix}{name}": user}) for name in names]
+        return [wanted & Q(**{f"{prefix}{name}": user}) for name in ("author", "owner")]
 
     @cached_property
     def found(self) -> list[Any]:

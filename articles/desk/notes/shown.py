@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from articles.desk.monitoring.cards import short_time
 from articles.models import Article, Note, named, named_apart
 from articles.notes import Part, may_delete, mentioned_users, parts_of, threads_of
 from articles.pages import newest_number, newest_text
@@ -32,6 +33,7 @@ class ShownNote:
     is_mine: bool
     may_delete: bool
     seen: str
+    when: str
     typed_edit: str  #: its text, or what was typed instead and not saved
     typed_reply: str = ""
     new_id: UUID = field(default_factory=uuid4)  #: of the reply that is written next; sent twice, it is stored once
@@ -174,6 +176,7 @@ class ShownNotes:
             is_mine=note.author_id == self.by.pk,
             may_delete=may_delete,
             seen=_stamp(note.changed_at),
+            when=short_time(note.created_at.replace(second=0, microsecond=0)),
             typed_edit=self._typed(f"edit-{note.pk}") or note.text,
             typed_reply=self._typed(f"reply-{note.pk}"),
         )

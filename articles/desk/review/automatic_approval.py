@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from articles.desk.review.stages import BaseStageFormSet, StageFormSet, stages_form
+from articles.desk.review.stages import BaseStageFormSet, stages_form
 from articles.models import ReviewPolicy, ReviewStage
 from articles.review import choose_policy, choose_stages
 
@@ -50,7 +50,7 @@ class ReviewPolicyAdmin(ModelAdmin):
         posted = request.POST or None
         of_stages = posted and "stages" in posted
         form = PolicyForm(None if of_stages else posted, initial={"machine": _stored()})
-        stages = StageFormSet(posted, prefix="stage") if of_stages else stages_form()
+        stages = stages_form(posted if of_stages else None)
         if self._saved(request, form, stages):
             return redirect("admin:articles_reviewpolicy_changelist")
         context: dict[str, Any] = {

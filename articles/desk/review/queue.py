@@ -88,14 +88,15 @@ class ReviewQueueAdmin(DecidingScreen):
         waiting: QuerySet[Any] = articles.needing_review().defer("body").annotate(since=SINCE, headline=HEADLINE)
         return with_stage(waiting, ReviewStage.in_order())
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
+    def get_list_display(self, request: HttpRequest) -> Any:
         """With the stage, if there are several."""
         columns = list(self.list_display)
-        return [*columns[:1], "stage", *columns[1:]] if ReviewStage.objects.count() > 1 else columns  # type: ignore[list-item]
+        return [*columns[:1], "stage", *columns[1:]] if ReviewStage.objects.count() > 1 else columns
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """With a tab for each stage, if there are several."""
-        return super().changelist_view(request, {"stage_tabs": self._tabs(request), **(extra_context or {})})
+        context: dict[str, Any] = {"stage_tabs": self._tabs(request), **(extra_context or {})}
+        return super().changelist_view(request, context)
 
     def _tabs(self, request: HttpRequest) -> list[Tab]:
         found = StageFilter(request, request.GET.dict(), self.model, self)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib.auth.models import Group
@@ -70,7 +70,7 @@ StageFormSet = forms.formset_factory(
 )
 
 
-def stages_form() -> BaseStageFormSet:
-    """The form with the present stages."""
+def stages_form(posted: Any = None) -> BaseStageFormSet:
+    """The form as it was sent, or with the present stages."""
     present = [{"kind": stage.kind, "name": stage.name, "group": stage.group_id} for stage in ReviewStage.in_order()]
-    return StageFormSet(initial=present, prefix="stage")
+    return cast(BaseStageFormSet, StageFormSet(posted, initial=None if posted else present, prefix="stage"))

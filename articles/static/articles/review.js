@@ -2,7 +2,9 @@
 const form = document.getElementById("decision");
 let isSent = false;
 
-document.addEventListener("submit", () => (isSent = true)); // the server decides about the claim
+for (const sent of document.querySelectorAll("#decision, #override")) {
+    sent.addEventListener("submit", () => (isSent = true)); // the server decides about the claim
+}
 
 addEventListener("pagehide", () => {
     if (!form.dataset.opened || isSent) return;

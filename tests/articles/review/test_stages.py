@@ -13,9 +13,10 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from articles import publishing
+from articles.exceptions import NotAllowed
 from articles.models import Article, AuditEntry, ReviewPolicy, ReviewStage, SensitiveWord, StageApproval, Update
 from articles.publishing import bulk, rescan
-from articles.review import StageChoice, choose_stages
+from articles.review import StageChoice, choose_stages, with_stage
 from articles.roles import Role
 from articles.workflow import Transition
 from tests.articles.factories import (
@@ -108,7 +109,9 @@ def test_a_text_passes_all_stages_in_order_each_by_a_different_person(author: Us
     ]
 
 
-def test_contributors_decide_at_no_stage(author: User) -> None:
+@pytest.mark.parametrize("rule", [False, True])
+def test_contributors_decide_at_no_stage(author: User, rule: bool, settings: Any) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = rule
     choose(FIRST, SECOND)
     chief = make_member(Role.CHIEF, "irene")
     article = submitted(author)
@@ -211,6 +214,21 @@ def test_other_stages_approve_nothing_that_waits(
     assert decide(article, nadia).status_code == 403
     assert decide(article, omar).status_code == 200
     assert (status(article) == Status.MANUALLY_APPROVED) is approves_next
+
+
+def test_a_text_that_all_stages_left_have_approved_waits_at_the_last_one(author: User) -> None:
+    choose(FIRST, SECOND, FINAL)
+    nadia, omar, irene = reviewer("nadia"), reviewer("omar"), reviewer("irene")
+    article = submitted(author)
+    for by in (nadia, omar):
+        assert decide(article, by).status_code == 200
+    choose(FIRST, SECOND)
+    assert (status(article), stage(article)) == (Status.MANUAL_REVIEW, SECOND)
+    shown = with_stage(Article.objects.needing_review(), ReviewStage.in_order()).get()
+    assert shown.review_stage == SECOND
+    for by in (nadia, omar):
+        assert decide(article, by).status_code == 403
+    assert decide(article, irene).json()["status"] == Status.MANUALLY_APPROVED
 
 
 def test_another_group_of_a_stage_counts_at_once_and_what_it_approved_stays_approved(author: User) -> None:
@@ -323,6 +341,8 @@ def test_stages_are_chosen_on_a_screen_by_who_may_change_the_policy_and_recorded
     heads = make_group("Desk heads")
     screens.force_login(reviewer("nadia"))
     assert screens.post(POLICY, form_of((FIRST, "", ""))).status_code == 403
+    with pytest.raises(NotAllowed):
+        choose_stages([StageChoice(SECOND)], by=User.objects.get(username="nadia"))
     screens.force_login(chief)
     assert screens.get(POLICY).status_code == 200
     sent = form_of((SECOND, "", heads.pk), (FINAL, "Legal check", ""))

@@ -78,5 +78,6 @@ export const Notes = Extension.create({
         document.addEventListener("notes:select", ({ detail }) => {
             detail.selector = selected(this.editor.state);
         });
+        document.dispatchEvent(new CustomEvent("notes:ready"));
     },
 });

@@ -385,7 +385,7 @@ document.addEventListener("click", ({ target }) => {
     const isWritingOnPhone = marked?.closest("[contenteditable]") && matchMedia("(max-width: 63.99rem)").matches;
     if (marked && !isWritingOnPhone) open(marked.dataset.note);
 });
-document.addEventListener("editor:ready", showPassages);
+document.addEventListener("notes:ready", showPassages); // the editor listens
 document.addEventListener("visibilitychange", () => document.hidden || refresh());
 
 fill(storedDrafts());

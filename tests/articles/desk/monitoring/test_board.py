@@ -232,3 +232,4 @@ def test_the_board_shows_who_has_to_finish_an_article_and_by_when(desk: Client) 
         "Owned": ("Owner: rita · ", True), "Other": ("", False), "Approved": ("", False),
     }  # fmt: skip
     assert columns(opened_by(rita), "?author=me")["drafts"] == ["Owned"]
+    assert columns(desk, f"?author={rita.pk}")["drafts"] == ["Owned"]

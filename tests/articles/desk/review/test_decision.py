@@ -153,7 +153,7 @@ def leave(desk: Client, article: Article, opened: str) -> None:
 
 def opened(page: Any) -> str:
     """When the page claimed its article, as its script reads it."""
-    return re.findall(r'data-opened="([^"]+)"', page.text)[0]
+    return str(re.findall(r'data-opened="([^"]+)"', page.text)[0])
 
 
 def test_opening_a_text_claims_it_until_the_page_is_left(desk: Client, nadia: User) -> None:
