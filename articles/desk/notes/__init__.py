@@ -1,0 +1,1 @@
+"""Notes of an article in the admin."""
