@@ -48,7 +48,9 @@ def tags_and_corrections(article: Article) -> tuple[list[Tag], list[Correction]]
 def _page(article: Article, tags: list[Tag], corrections: list[Correction]) -> dict[str, Any]:
     related = related_to(article, tags)
     gather_images(article, related)
-    return {"article": article, "tags": tags, "corrections": corrections, "related": related}
+    changes = (article.updated_after_publication, *(one.published_at for one in corrections))
+    updated = max(filter(None, changes), default=None)
+    return {"article": article, "tags": tags, "corrections": corrections, "related": related, "updated": updated}
 
 
 def newest_text(article: Article) -> tuple[Text, str]:

@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 
 from articles import publishing
 from articles.models import Article, Image, Tag
+from articles.notes import add_note
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
@@ -45,6 +46,7 @@ def ids(admin: APIClient) -> dict[str, str]:
     task = add_task("mail.send", execute_time=read_database_clock(), parameters={})
     return {
         "/api/v1/articles/": str(live.pk),
+        "/api/v1/desk/articles/{article}/notes/": f"{live.pk}/{add_note(live, by=editor, text='Check it').pk}",
         "/api/v1/desk/articles/": f"{live.pk}/1",
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
         "/api/v1/desk/images/": str(Image.objects.get().pk),

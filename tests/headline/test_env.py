@@ -249,7 +249,7 @@ def test_a_mail_server_s_address_is_understood(given: Given, value: str, port: i
             {"HOST": "", "OPTIONS": {"unix_socket": "/run/mysqld/mysqld.sock"}},
         ),
         ("sqlite:////tmp/news%20room.sqlite3", {"NAME": "/tmp/news room.sqlite3"}),
-        ("sqlite:///var/other.sqlite3", {"NAME": str(base_dir / "var/other.sqlite3")}),
+        ("sqlite:///tests/other.sqlite3", {"NAME": str(base_dir / "tests/other.sqlite3")}),
         ("sqlite://:memory:", {"NAME": ":memory:"}),
         ("sqlite:///:memory:", {"NAME": ":memory:"}),
     ],

@@ -26,6 +26,8 @@ CONTENT = {
     "articles.Tag": ("name", "slug"),
     "articles.Image": ("title", "alt", "caption", "credit"),
     "articles.SavedView": ("name",),
+    "articles.ArticleTemplate": ("name", "title"),
+    "articles.Note": ("text", "quote"),
     "articles.Release": ("name",),
     "articles.AuditEntry": ("reason",),
     "auth.Group": ("name",),

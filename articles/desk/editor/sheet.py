@@ -55,11 +55,13 @@ class PublishSheet(ModelAdmin):
         posted, now = _with_preset(request.POST, TIMES[transition]), read_database_clock()
         form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
         form.is_valid()
+        is_dialog = "dialog" in request.GET
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
             "article": article,
-            "is_dialog": "dialog" in request.GET,
+            "is_dialog": is_dialog,
+            "layout": f"articles/desk/editor/sheet_{'dialog' if is_dialog else 'page'}.html",
             "sent": [(name, value) for name, value in _pairs(posted) if name not in _NOT_POSTED_AGAIN],
             **_shown(form, article, transition, now),
         }

@@ -71,7 +71,6 @@ class Dated(SavesOnlyChanges):
     publish_at: models.DateTimeField[Any, datetime | None]
     embargo_until: models.DateTimeField[Any, datetime | None]
     author_id: int | None
-    revision: int
     created_at: models.DateTimeField[Any, datetime | None]
     byline: models.CharField[str, str]
 
@@ -131,9 +130,9 @@ class Dated(SavesOnlyChanges):
     def updated_after_publication(self) -> datetime | None:
         """When readers last saw a change of an article that was live before; None if they never did.
 
-        A first revision that is stored with a date in the past was new then, not updated.
+        One that is stored with a date in the past was new then, not updated.
         """
         if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
             return None
-        is_new = self.revision <= 1 and abs(self.text_changed_at - self.created_at) < STAMP_TOLERANCE
+        is_new = abs(self.text_changed_at - self.created_at) < STAMP_TOLERANCE
         return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

@@ -371,6 +371,7 @@ def test_only_an_administrator_overrides_and_confirms_it_with_a_reason(chief: De
     address = reverse("admin:articles_queuedarticle_change", args=[article.pk])
     assert "Override as administrator" in root.read(article).text
     assert "Override as administrator" not in chief.read(article).text
+    root.screens.post(address, {"revision": number, "release": "1"})  # opening it has claimed it
     for missing in ({}, {"sure": "on"}, {"override_reason": "Alone at night."}):
         root.screens.post(address, {"revision": number, "override": "1", **missing})
         assert state(article) == Status.MANUAL_REVIEW

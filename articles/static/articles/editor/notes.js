@@ -62,7 +62,7 @@ export const Notes = Extension.create({
     },
 
     addMenuItems({ menu, buttons }) {
-        const button = buttons.material("add_comment", "Add note");
+        const button = buttons.material("add_comment", "note");
         menu.defineItem({ name: "note", groups: "notes", button, command: ask, hidden: () => !document.getElementById("notes") });
     },
 

@@ -5,8 +5,8 @@ import { figure } from "articles/editor/images";
 import { cleaned, isOffice } from "articles/editor/office";
 
 const IMAGE = /^image\/(jpeg|png|webp|avif|gif)$/;
-const LOCAL = /<img\b[^>]*\ssrc=["']?(?:file:|blob:|cid:)[^>]*>/gi;
-const EMBEDDED = /<img\b[^>]*\ssrc=["'](data:image\/[a-z]+;base64,[^"']+)["'][^>]*>/gi;
+const LOCAL = /<img\b[^>]*\ssrc=[\x22\x27]?(?:file:|blob:|cid:)[^>]*>/gi;
+const EMBEDDED = /<img\b[^>]*\ssrc=[\x22\x27](data:image\/[a-z]+;base64,[^\x22\x27]+)[\x22\x27][^>]*>/gi;
 const key = new pm.state.PluginKey("uploads");
 
 const uploadAddress = () => document.querySelector("[data-upload]")?.dataset.upload;
@@ -89,7 +89,8 @@ const apply = (tr, set) => {
 const asFile = (data, number) => {
     const [, type, text] = /^data:([^;]+);base64,(.*)$/s.exec(data);
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new File([bytes], `${number + 1}.${type.split("/")[1]}`, { type });
+    const extension = type.replace(/^.*\//, "");
+    return new File([bytes], [number + 1, extension].join("."), { type });
 };
 
 export const Paste = Extension.create({

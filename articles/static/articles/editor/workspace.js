@@ -86,7 +86,7 @@ const picker = form.querySelector("[data-picker]");
 if (picker) document.body.append(picker);
 
 // Headline and summary grow with their text; Enter goes on to the next field.
-const lines = ["title", "summary"].map((name) => document.getElementById(`id_${name}`)).filter(Boolean);
+const lines = [...document.querySelectorAll("#id_title, #id_summary")];
 const fit = (field) => {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;

@@ -259,6 +259,7 @@ def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> N
     assert editor.evaluate("document.documentElement.scrollWidth") <= 390
     press(editor.get_by_role("link", name="Fix: Budget, part 19"))
     press(editor.get_by_role("button", name="Approve"))
+    press(editor.get_by_role("tab", name="Publish"))
     expect(editor.get_by_text("In release")).to_be_visible()
     press(editor.get_by_role("link", name="Budget day"))
     expect(editor.get_by_text("Ready to publish")).to_be_visible()
