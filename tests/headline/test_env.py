@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -100,7 +101,9 @@ def _starter() -> subprocess.Popen[str]:
     """Starts manage.py without importing Django each time; it ends with this process."""
     pipe = subprocess.PIPE
     command = [python, "-m", "tests.harness.warm_manage"]
-    return subprocess.Popen(command, cwd=base_dir, stdin=pipe, stdout=pipe, text=True, bufsize=1)
+    starter = subprocess.Popen(command, cwd=base_dir, stdin=pipe, stdout=pipe, text=True, bufsize=1)
+    atexit.register(starter.communicate)
+    return starter
 
 
 def _manage_check(variables: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
