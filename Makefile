@@ -42,7 +42,7 @@ lint: packages .venv/test  ## style, types, import order, migrations and transla
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
-	for po in $$(find . -name '*.po' -not -path './.venv/*'); do msgfmt --check -o - $$po | cmp - $${po%.po}.mo || exit 1; done
+	for po in $$(find . -name '*.po' -not -path './.venv*'); do msgfmt --check -o - $$po | cmp - $${po%.po}.mo || exit 1; done
 
 bench: packages .venv/test .venv-bench/bench  ## how late, how many, beside peers; MEASURES=burst,idle BENCH_ROUNDS=2 BENCH_SCALE=0.05 BENCH_LARGE=on
 	@.ci/packages wrk
