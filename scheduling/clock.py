@@ -6,6 +6,7 @@ the process's monotonic clock, which `Clock` synchronises with the database's.
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -64,7 +65,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
-        self._measured_at = float("-inf")
+        self._thread = threading.local()  # when it measured: that shows that its connection is alive
 
     def measure(self) -> None:
         """Query the database's clock. The estimate may lag by a network round trip but is never ahead.
@@ -72,11 +73,11 @@ class Clock:
         If it were ahead, hints would be popped before the database finds their tasks due.
         """
         self._ahead = max(read_database_clock().timestamp() - time.monotonic() for _ in range(3))
-        self._measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
+        self._thread.measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
 
     def measure_if_stale(self) -> bool:
-        """Measure if the last time was more than `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""
-        is_fresh = time.monotonic() - self._measured_at < conf.CLOCK_INTERVAL
+        """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""
+        is_fresh = time.monotonic() - getattr(self._thread, "measured_at", float("-inf")) < conf.CLOCK_INTERVAL
         if is_fresh and abs(_wall_ahead() - self._wall_ahead) < _MAX_DRIFT:
             return False
         self.measure()

@@ -104,4 +104,4 @@ def _rows(queryset: models.QuerySet[Any], compiler: Any, statement: Statement) -
 
 def _with_ids(statement: Statement, ids: Collection[int]) -> Statement:
     sql, parameters = statement
-    return sql.replace(ANY_IDS.sql, ", ".join(map(str, ids))), parameters
+    return sql.replace(ANY_IDS.sql, ", ".join(map(int.__repr__, ids))), parameters  # raises for what is no number

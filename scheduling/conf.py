@@ -41,7 +41,7 @@ class Settings:
     MAX_TOPICS: int = 100  #: topics of pending tasks above which programs may not add new ones
     SIDE_EFFECT_THREADS: int = 2  #: at-least-once tasks of one type that a worker runs at once
     STOP_TIMEOUT: float = 5.0  #: seconds the current work may take after a worker is stopped
-    SILENCE: float = 30.0  #: seconds without a round after which a worker is replaced
+    SILENCE: float = 30.0  #: seconds without a round of any of its threads after which a worker is replaced
     HEARTBEAT_INTERVAL: float = 5.0  #: seconds between two heartbeats of a worker
     CLOCK_INTERVAL: float = 10.0  #: seconds between two measurements of the clock's offset
     CLOCK_TOLERANCE: float = 0.1  #: seconds of offset above which a worker warns

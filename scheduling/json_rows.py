@@ -19,6 +19,7 @@ Compiled = tuple[str, Sequence[Any]]
 """SQL and its parameters."""
 
 _MOST = 1000  # rows in one statement
+_PLAIN = (models.CharField.get_prep_value, models.TextField.get_prep_value)
 _KINDS = {"UUIDField": "CHAR(36)", "JSONField": "LONGTEXT"}  # types that JSON_TABLE lacks
 
 
@@ -112,7 +113,7 @@ def _converter(field: Any) -> Callable[[Any], Any] | None:
         return connection.ops.adapt_datetimefield_value
     if isinstance(target, models.JSONField):
         return partial(connection.ops.adapt_json_value, encoder=target.encoder)
-    if isinstance(target, models.IntegerField | models.CharField | models.TextField):
+    if isinstance(target, models.IntegerField) or type(target).get_prep_value in _PLAIN:
         return None
     return partial(target.get_db_prep_save, connection=connection)
 

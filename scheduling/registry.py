@@ -15,6 +15,9 @@ rolled back and its halves are run separately, until the task that raised is alo
 `waits_for_locks=True` is for handlers that may wait for row locks: workers run them in a separate thread, so that no
 other task waits.
 
+`runs_ahead=True` is for handlers that take the time from the database and only write to it: their transaction may begin
+some milliseconds before the tasks are due, as of the due time, so that only its commit is left at that time.
+
 `at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key.
@@ -67,6 +70,7 @@ class Handler:
     label: str | Promise = ""
     namer: Namer | None = None
     recoverable: bool = False
+    runs_ahead: bool = False
 
 
 _handlers: dict[str, Handler] = {}
@@ -82,6 +86,7 @@ def handler(
     label: str | Promise = "",
     namer: Namer | None = None,
     recoverable: bool = False,
+    runs_ahead: bool = False,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
@@ -96,7 +101,7 @@ def handler(
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
         _handlers[task_type] = Handler(
-            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable
+            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable, runs_ahead
         )
         return function
 

@@ -34,11 +34,11 @@ class Heartbeat:
     def __init__(self) -> None:
         self.started = time.monotonic()
         self._memory = mmap.mmap(-1, 8)
-        self.beat()
+        self.beat(self.started)
 
-    def beat(self) -> None:
-        """Record progress; called by the child."""
-        struct.pack_into("d", self._memory, 0, time.monotonic())
+    def beat(self, at: float) -> None:
+        """Record that there was progress at this time; called by the child."""
+        struct.pack_into("d", self._memory, 0, at)
 
     @property
     def silence(self) -> float:
@@ -47,15 +47,15 @@ class Heartbeat:
         return time.monotonic() - float(at)
 
 
-Work = Callable[[threading.Event, Callable[[], None]], None]
+Work = Callable[[threading.Event, Callable[[float], None]], None]
 Children = dict[int, Heartbeat]
 
 
 def supervise(work: Work, *, processes: int) -> None:
     """Keep `processes` children running `work` until SIGTERM or SIGINT, then let them finish and return.
 
-    `work` gets an event that is set when it must stop, and a function to call at least every `SILENCE` seconds; a
-    child that does not is killed and replaced. A second signal kills the children at once.
+    `work` gets an event that is set when it must stop, and a function to call with the time of the last progress; a
+    child without any for `SILENCE` seconds is killed and replaced. A second signal kills the children at once.
     """
     children: Children = {}
     not_before = 0.0

@@ -11,19 +11,22 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connections
 
 from scheduling import registry
+from scheduling.ahead import can_run_ahead
 from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
 from scheduling.maintenance import Maintenance
-from scheduling.queues import DelayQueue, get_queue, make_queue
+from scheduling.metrics import lateness
+from scheduling.queues import DelayQueue, Popped, get_queue, make_queue
 from scheduling.services.refreshing import sweep
-from scheduling.services.running import RunReport, run_once
+from scheduling.services.running import RunReport, pop_due, run_popped
 from scheduling.side_effects import SideEffects, run_side_effects
 from scheduling.transactions import log_failure
 
@@ -31,7 +34,8 @@ logger = logging.getLogger(__name__)
 
 _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
-_AHEAD = 0.002  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
+_AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
+_PREPARATION = 0.004  # seconds from popping hints to the commit, about
 _SWITCH_INTERVAL = 0.0005  # seconds the maintenance thread may keep the interpreter when the worker wants it
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
 _GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
@@ -52,75 +56,127 @@ class Worker:
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue = queue or get_queue()
         self.breakers = Breakers()
-        self.beat: Callable[[], None] = lambda: None
+        self.beaten_at = time.monotonic()  # when it last showed progress
+        self.others: list[Worker] = []  # in further threads
+        self._report_progress: Callable[[float], None] = lambda at: None
         self.total = RunReport()
-        self.busy_since: datetime | None = None  # the end of the last round without hints
-        self.has_backlog = threading.Event()  # the last round popped as many hints as it may
+        self.turn = Turn()
+        self._failures = 0  # of the turn, as of this thread's last look
         self.idle_rounds = 0  # rounds in a row whose hints were all stale or whose rows were locked
 
     def run(
-        self, stopping: threading.Event, *, seconds: float | None = None, beat: Callable[[], None] = lambda: None
+        self,
+        stopping: threading.Event,
+        *,
+        seconds: float | None = None,
+        beat: Callable[[float], None] = lambda at: None,
     ) -> RunReport:
         """Work until `stopping` is set or `seconds` are over, and finish the current batch. Returns the totals.
 
-        `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs.
+        `beat` is called before each round and each transaction, at least every `MAX_SLEEP` while nothing hangs, with
+        the monotonic time at which the slowest thread last showed progress.
         """
-        self.beat = beat
+        self._report_progress = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
         gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
+        lateness.begin(self.task_types)
         with ExitStack() as stack:
             stack.enter_context(Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers))
             stack.enter_context(SideEffects(self.at_least_once_types))
             for other in self._others():
                 stack.enter_context(self.in_thread(other, stopping, deadline))
-            self._loop(stopping, deadline, beat)
+            self._loop(stopping, deadline)
         return self.total
 
-    def _loop(self, stopping: threading.Event, deadline: float, beat: Callable[[], None] = lambda: None) -> None:
-        failures, due_ms = 0, None
+    def beat(self) -> None:
+        """Show progress."""
+        self.beaten_at = time.monotonic()
+        self._report_progress(min([self.beaten_at, *(other.beaten_at for other in self.others)]))
+
+    def _loop(self, stopping: threading.Event, deadline: float) -> None:
+        failures = 0
         while not stopping.is_set() and time.monotonic() < deadline:
-            beat()
+            self.beat()
             try:
-                if due_ms is None:
-                    clock.measure_if_stale()  # also detects in time that an idle connection has died
-                due_ms = None if self.run_round(due_ms) else self.sleep_until_due(deadline)
+                self._take_turn(stopping, deadline)
                 failures = 0
             except Exception as error:
                 log_failure(logger, "a round failed; its tasks are still pending, the worker continues", error)
                 connections.close_all()
+                self.turn.failures += 1
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
 
+    def _take_turn(self, stopping: threading.Event, deadline: float) -> None:
+        """Wait for this thread's turn and for hints, pop them and run their tasks.
+
+        The other thread has its turn while these tasks wait for their due time, and in a burst. Otherwise it would
+        take what is better run in fewer, larger batches.
+        """
+        if not self.turn.lock.acquire(timeout=conf.MAX_SLEEP):
+            return
+        with ExitStack() as turn:
+            turn.callback(self.turn.lock.release)
+            turn.push(self._count_failure)  # while the other thread cannot use its connection
+            if stopping.is_set():
+                return
+            self._drop_suspect_connections()
+            clock.measure_if_stale()  # also detects in time that an idle connection has died
+            found, due_ms = self._pop(None), None
+            if found is None and (due_ms := self.sleep_until_due(deadline)):
+                found = self._pop(due_ms)
+            if found is None:
+                return
+            if due_ms or found.is_full:
+                turn.close()
+            self._run(found)
+
+    def _count_failure(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.turn.failures += kind is not None
+
+    def _drop_suspect_connections(self) -> None:
+        """Close this thread's connections if a round has failed in any: each would time out in turn."""
+        if self._failures != self.turn.failures:
+            connections.close_all()
+            self._failures = self.turn.failures
+
     def _others(self) -> Iterator[Worker]:
-        """Those in further threads: one for the types that may wait for row locks, one that helps with the rest."""
+        """Those in further threads: one for the types that may wait for row locks, one that shares the rest."""
         waiting = self.task_types & registry.types_that_wait_for_locks()
         if waiting and waiting != self.task_types:
             self.task_types -= waiting
             yield Worker(task_types=waiting, batch=self.batch, queue=make_queue(conf.REDIS_URL))
         if self.task_types:
-            yield Helper(self)
+            yield self.helper()
+
+    def helper(self) -> Worker:
+        """A worker for another thread that takes turns with this one."""
+        helper = Worker(task_types=self.task_types, batch=self.batch, queue=self.queue)
+        helper.turn = self.turn
+        return helper
 
     @contextmanager
     def in_thread(self, other: Worker, stopping: threading.Event, deadline: float = float("inf")) -> Iterator[None]:
         """Let another worker run beside this one while the block lasts, which ends with `stopping` or the deadline."""
         other.breakers = self.breakers.for_thread()
-        name = "helper" if isinstance(other, Helper) else "waiting"
+        self.others.append(other)
+        name = "helper" if other.turn is self.turn else "waiting"
         thread = threading.Thread(target=other._run_in_thread, args=[stopping, deadline], name=name, daemon=True)
         thread.start()
         try:
             yield
         finally:
-            self.has_backlog.set()  # wakes the helper, so that it ends
             thread.join()
+            if other.queue is not self.queue:
+                other.queue.close()
             self.total += other.total
 
     def _run_in_thread(self, stopping: threading.Event, deadline: float) -> None:
         try:
             self._loop(stopping, deadline)
         finally:
-            self.queue.close()
             connections.close_all()
 
     def drain(self) -> RunReport:
@@ -136,21 +192,51 @@ class Worker:
         return self.total
 
     def run_round(self, due_ms: int | None = None) -> bool:
-        """Run one round; True if hints were popped, so that there may be more. `due_ms` is as in `run_once`."""
-        began = clock.now()
-        report = run_once(
+        """Run one round; True if hints were popped, so that there may be more. `due_ms` is a due time that is next."""
+        with self.turn.lock:
+            popped = self._pop(due_ms)
+        if popped:
+            self._run(popped)
+        return popped is not None
+
+    def _pop(self, due_ms: int | None) -> PoppedAt | None:
+        """Pop hints if there are any, including those that become due at `due_ms` or while the round is prepared.
+
+        Otherwise a busy worker would be late for each.
+        """
+        until_ms, turn = due_ms, self.turn
+        if can_run_ahead(self.task_types):
+            until_ms = max(due_ms or 0, int((clock.timestamp() + _PREPARATION) * 1000))
+        now = clock.now()
+        popped = pop_due(
             self.batch,
             task_types=self.task_types,
+            queue=self.queue,
+            breakers=self.breakers,
+            now_ms=until_ms or int(now.timestamp() * 1000),
+        )
+        turn.next_due_ms, busy_since = popped.next_due_ms, turn.busy_since or now
+        turn.busy_since = busy_since if popped else None
+        if popped:
+            return PoppedAt(popped, until_ms, busy_since, is_full=len(popped) >= self.batch)
+        self.idle_rounds = 0
+        if due_ms:  # another worker has it, or it is in the database, which gives none early
+            clock.sleep_until(due_ms / 1000)
+            turn.next_due_ms = due_ms
+        return None
+
+    def _run(self, found: PoppedAt) -> None:
+        report = run_popped(
+            found.popped,
             worker=self.name,
             queue=self.queue,
             breakers=self.breakers,
             beat=self.beat,
-            busy_since=self.busy_since,
-            due_ms=due_ms,
+            busy_since=found.busy_since,
+            until_ms=found.until_ms,
         )
-        self.busy_since = (self.busy_since or began) if report.popped else None
-        if report.popped >= self.batch:
-            self.has_backlog.set()
+        lateness.add(report.late)
+        report.late.clear()
         self.total += report
         self._collect_garbage()
         if report.handled:
@@ -158,17 +244,16 @@ class Worker:
                 "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
                 report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
             )  # fmt: skip
-        self.idle_rounds = 0 if report.handled or not report.popped else self.idle_rounds + 1
+        self.idle_rounds = 0 if report.handled else self.idle_rounds + 1
         if self.idle_rounds:
             time.sleep(_IDLE_PAUSE)
-        return report.popped > 0
 
     def sleep_until_due(self, deadline: float = float("inf")) -> int | None:
         """Sleep until shortly before the next due time that the queue knows of, `MAX_SLEEP` at most.
 
         Returns the due time if it comes next.
         """
-        due_ms = self.total.next_due_ms
+        due_ms = self.turn.next_due_ms
         seconds = min(_until(due_ms) - _AHEAD, conf.MAX_SLEEP, deadline - time.monotonic())
         if seconds > 0:
             self.queue.wait(seconds, before_ms=due_ms)
@@ -176,28 +261,33 @@ class Worker:
 
     def _collect_garbage(self) -> None:
         """Collect while there is nothing to run for a while, or after many rounds."""
-        has_time = _until(self.total.next_due_ms) > _COLLECTING_TIME
+        has_time = _until(self.turn.next_due_ms) > _COLLECTING_TIME
         if has_time and gc.get_count()[0] > _GARBAGE or gc.get_count()[0] > _TOO_MUCH_GARBAGE:
             gc.collect()
 
 
-class Helper(Worker):
-    """Takes part in a worker's bursts, in another thread: while the database works for one, the other prepares."""
+class Turn:
+    """Shared by a worker's threads: one waits for hints and pops them, while the other runs those it has popped.
 
-    def __init__(self, worker: Worker) -> None:
-        super().__init__(task_types=worker.task_types, batch=worker.batch, queue=make_queue(conf.REDIS_URL))
-        self.has_backlog = worker.has_backlog
-        self._worker = worker
+    So tasks of the next due time are prepared while those of this one wait for theirs or are committed (leader and
+    followers, Schmidt 2000).
+    """
 
-    def run_round(self, due_ms: int | None = None) -> bool:
-        """Run one round if there is a backlog."""
-        self.busy_since = self.busy_since or self._worker.busy_since
-        return self.has_backlog.is_set() and super().run_round()
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.failures = 0  # rounds that failed
+        self.next_due_ms: int | None = None  # when the next hint becomes due, as far as the queue knows
+        self.busy_since: datetime | None = None  # when hints were last looked for in vain, unless that was just now
 
-    def sleep_until_due(self, deadline: float = float("inf")) -> None:
-        """Sleep until there is a backlog."""
-        self.has_backlog.clear()
-        self.has_backlog.wait(min(conf.MAX_SLEEP, max(deadline - time.monotonic(), 0.0)))
+
+@dataclass(frozen=True, slots=True)
+class PoppedAt:
+    """Popped hints, how early they were popped, and since when the worker has had others."""
+
+    popped: Popped
+    until_ms: int | None
+    busy_since: datetime
+    is_full: bool  #: as many as may be popped at once: there may be more
 
 
 def _until(due_ms: int | None) -> float:

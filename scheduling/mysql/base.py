@@ -1,21 +1,28 @@
 """Django's backend for MariaDB and MySQL, with fewer round trips; set it as `"ENGINE": "scheduling.mysql"`.
 
-`BEGIN` is sent with the first statement of a transaction, and autocommit is never switched. Writes in a `pipelined()`
-block are sent with the next statement or with `COMMIT`.
+Autocommit is switched with the next statement, and only if that needs the other mode; so a transaction that follows
+another one begins by itself. Writes in a `pipelined()` block are sent with the next statement or with `COMMIT`. A
+transaction can begin shortly before its time, see `ahead`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.backends.mysql import base
+from django.utils.functional import cached_property
 from MySQLdb import Error, IntegrityError, OperationalError
 
-_BEGIN = b"BEGIN"
+from scheduling.ahead import NotDueYet
+
 _WRITES = (b"INSERT ", b"UPDATE ", b"DELETE ")
+_RELEASE = b"RELEASE SAVEPOINT "  # `atomic` rolls back to the savepoint when it fails
 _DEADLOCK = 1213
+_LONGEST_WAIT = 0.05  # seconds that rows may stay locked because this process's clock is ahead of the database's
+_RESET_CLOCK = b"SET timestamp = DEFAULT"
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -23,7 +30,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.unsent: list[bytes] = []  #: statements to send before the next one
+        self._unsent: list[bytes] = []  # writes to send before the next statement
+        self._is_begun = False  # statements of a transaction were sent
+        self.seen: datetime | None = None  # the time that statements see, if it is not the true one
         self._is_pipelined = False
 
     @contextmanager
@@ -38,30 +47,104 @@ class DatabaseWrapper(base.DatabaseWrapper):
         finally:
             self._is_pipelined = before
 
-    def may_wait(self, statement: bytes) -> bool:
-        """Whether to send a statement with the next one."""
-        return self._is_pipelined and statement.startswith(_WRITES)
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """Let the statements of this block see the times that are given to `see`; at its end the clock is true again.
+
+        To be used within a transaction if `has_settable_clock`.
+        """
+        try:
+            yield
+            if self.seen is not None:
+                self._wait_until(self.seen)
+        except BaseException:
+            self._reset_clock()
+            raise
+        finally:
+            self.seen = None
+
+    def see(self, moment: datetime | None) -> None:
+        """Show a time milliseconds ahead to the next statements; None: the true one."""
+        if moment != self.seen:
+            self._unsent.append(_set_clock(moment) if moment else _RESET_CLOCK)
+            self.seen = moment
+
+    def shows(self, due: datetime) -> bool:
+        """Whether the server's own clock shows `due`; the next statements see that clock."""
+        self.see(None)
+        with self.cursor() as cursor:
+            cursor.execute("SELECT UTC_TIMESTAMP(6) >= %s", [_utc(due)])
+            return bool(cursor.fetchone()[0])
+
+    def _wait_until(self, due: datetime) -> None:
+        """Let the server wait until its own clock shows `due`. Raises `NotDueYet` if that takes too long."""
+        self.see(None)
+        self._unsent.append(_sleep_until(due))
+        if not self.shows(due):
+            raise NotDueYet
+
+    @cached_property
+    def has_settable_clock(self) -> bool:
+        """Whether the server lets this session set its clock; MariaDB refuses it with `secure_timestamp`."""
+        self.ensure_connection()
+        try:
+            self.connection.query(_set_clock(datetime.now(UTC)))
+        except Error:
+            return False
+        self._reset_clock()
+        return True
+
+    def _reset_clock(self) -> None:
+        """Without a cursor of Django's, which would refuse it in a failed transaction."""
+        try:
+            self.connection.query(_RESET_CLOCK)
+        except Error:
+            self.connection.close()
+
+    def pipeline(self, statement: bytes) -> bool:
+        """Leave a statement to be sent with the next one, if it may be; False if it may not."""
+        if may_wait := self._is_pipelined and statement.startswith(_WRITES):
+            self._unsent.append(statement)
+        return may_wait
+
+    def take_unsent(self) -> list[bytes]:
+        """The statements to send before the next one."""
+        is_right_mode = self.connection.get_autocommit() == self.autocommit  # no query: each result carries it
+        switch = [] if is_right_mode else [b"SET autocommit = %d" % self.autocommit]
+        unsent, self._unsent = [*switch, *self._unsent], []
+        self._is_begun = not self.autocommit
+        return unsent
+
+    def note_error(self, error: Error, *, is_of_earlier: bool) -> None:
+        """Refuse further statements in this block where its writes are lost, even if the error is caught."""
+        if self.in_atomic_block and (is_of_earlier or error.args[:1] == (_DEADLOCK,)):
+            self.needs_rollback = True
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        self.unsent = []
+        self._unsent, self._is_begun = [], False
         return super().get_new_connection({"autocommit": True, **conn_params})
 
     def create_cursor(self, name: str | None = None) -> Cursor:
         return Cursor(self.connection.cursor(), self)
 
     def _set_autocommit(self, autocommit: bool) -> None:
-        self.unsent = [] if autocommit else [_BEGIN]
+        if autocommit:
+            self._commit()  # what a transaction without `atomic` has left open, as the server does
 
     def _commit(self) -> None:
-        if self.connection is not None and self.unsent != [_BEGIN]:
+        if self.connection is not None and (self._is_begun or self._unsent):
             with self.wrap_database_errors, self.create_cursor() as cursor:
                 cursor.execute("COMMIT")
-        self.unsent = [_BEGIN]
+        self._is_begun = False
 
     def _rollback(self) -> None:
-        is_begun, self.unsent = _BEGIN not in self.unsent, [_BEGIN]
+        is_begun, self._unsent, self._is_begun = self._is_begun, [], False
         if is_begun:
             super()._rollback()  # type: ignore[misc]
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        self._unsent = []  # they came after the savepoint, which is sent at once
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
 
 
 class Cursor(base.CursorWrapper):
@@ -79,15 +162,19 @@ class Cursor(base.CursorWrapper):
 
     def execute(self, query: str, args: Any = None) -> Any:
         statement = self.cursor._mogrify(query, args)
-        if self._connection.may_wait(statement):
-            self._connection.unsent.append(statement)
+        if self._connection.pipeline(statement):
             self.cursor._executed = statement
             return 0
-        return self._send(statement)
+        self._send([*self._connection.take_unsent(), statement])
+        return self.cursor.rowcount
 
     def executemany(self, query: str, args: Any) -> Any:
         self.flush()
-        return super().executemany(query, args)
+        try:
+            return super().executemany(query, args)
+        except Error as error:
+            self._connection.note_error(error, is_of_earlier=False)
+            raise
 
     def callproc(self, name: str, args: Sequence[Any] = ()) -> Any:
         self.flush()
@@ -95,31 +182,37 @@ class Cursor(base.CursorWrapper):
 
     def flush(self) -> None:
         """Send what was not sent yet."""
-        if unsent := self._connection.unsent:
-            self._connection.unsent = unsent[:-1]
-            self._send(unsent[-1])
+        if unsent := self._connection.take_unsent():
+            self._send(unsent)
 
-    def _send(self, statement: bytes) -> int:
-        """Execute the unsent statements and this one in one round trip; the results are those of the last."""
-        unsent, self._connection.unsent = self._connection.unsent, []
+    def _send(self, statements: list[bytes]) -> None:
+        """Execute statements in one round trip; the results are those of the last."""
+        *earlier, last = statements
         try:
-            self.cursor.execute(b"; ".join([*unsent, statement]))
-            for _ in unsent:
+            self.cursor.execute(b"; ".join(statements))
+            while earlier:
+                earlier.pop()
                 self.cursor.nextset()
-        except OperationalError as error:
-            self._note_rollback(error)
-            if error.args[0] in self.codes_for_integrityerror:
+        except Error as error:
+            self._connection.note_error(error, is_of_earlier=bool(earlier) and not last.startswith(_RELEASE))
+            if isinstance(error, OperationalError) and error.args[0] in self.codes_for_integrityerror:
                 raise IntegrityError(*error.args) from error
-            raise
-        except Error:
             raise
         except BaseException:  # the results that are not read yet would be taken for those of the next statement
             self._connection.connection.close()
             raise
-        self.cursor._executed = statement
-        return int(self.cursor.rowcount)
+        self.cursor._executed = last
 
-    def _note_rollback(self, error: OperationalError) -> None:
-        """After a deadlock the transaction is gone: what follows in its block must not be committed one by one."""
-        if error.args[:1] == (_DEADLOCK,) and self._connection.in_atomic_block:
-            self._connection.needs_rollback = True
+
+def _set_clock(moment: datetime) -> bytes:
+    """The server truncates a binary fraction, hence the half microsecond."""
+    return b"SET timestamp = %.7f" % (moment.timestamp() + 5e-7)
+
+
+def _sleep_until(due: datetime) -> bytes:
+    left = f"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), '{_utc(due)}') / 1000000"
+    return f"DO SLEEP(LEAST({_LONGEST_WAIT}, GREATEST(0, {left})))".encode()
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC).replace(tzinfo=None):%Y-%m-%d %H:%M:%S.%f}"

@@ -44,8 +44,8 @@ class Popped:
     ids: dict[Topic, list[int]] = field(default_factory=dict)
     next_due_ms: int | None = None
 
-    def __bool__(self) -> bool:
-        return any(self.ids.values())
+    def __len__(self) -> int:
+        return sum(map(len, self.ids.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.metrics import failures
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids
 from scheduling.services.hints import push_hints_on_commit
 
@@ -43,6 +44,7 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
     else:
         by_ids([task.task_id]).delete()
         log.change(now=now, status=TaskInfoLog.Status.FAILED, **values)
+    failures.labels(task.task_type, "retried" if again else "dead").inc()
     logger.log(
         logging.WARNING if again and not recoverable else logging.ERROR,
         "%s: attempt %d failed, %s: %s",

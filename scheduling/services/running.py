@@ -16,23 +16,25 @@ import logging
 import random
 import time
 import traceback
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError
 from django.db.models import F
 from django.db.models.functions import Greatest
 
 from scheduling import registry
+from scheduling.ahead import NotDueYet, ahead, can_run_ahead
 from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import compiled_for, pipelined
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
+from scheduling.metrics import refusals
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids, records_of
-from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
+from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services.retry import max_attempts, record_failure
 from scheduling.transactions import retried
@@ -54,7 +56,7 @@ class RunReport:
     refused: int = 0  #: tasks that the database refused; they are unchanged
     late_max: timedelta = field(default_factory=timedelta)
     popped: int = 0  #: hints taken from the queue
-    next_due_ms: int | None = None  #: when the next hint becomes due, as far as the queue knows
+    late: Counter[tuple[str, timedelta]] = field(default_factory=Counter)  #: executed tasks by type and lateness
 
     def __iadd__(self, other: RunReport) -> RunReport:
         self.executed += other.executed
@@ -63,7 +65,7 @@ class RunReport:
         self.refused += other.refused
         self.late_max = max(self.late_max, other.late_max)
         self.popped += other.popped
-        self.next_due_ms = other.next_due_ms
+        self.late.update(other.late)
         return self
 
     @property
@@ -87,31 +89,59 @@ def run_once(
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
     busy_since: datetime | None = None,
-    due_ms: int | None = None,
+    until_ms: int | None = None,
 ) -> RunReport:
     """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
-    `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. Types whose
-    breaker is open are left out. `beat` is called before each transaction. `busy_since` is when this worker was last
-    idle, if it has run tasks ever since. `due_ms` is a due time that comes within milliseconds: what is due until
-    then is popped now, and run then. Raises when the connection is lost.
+    `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. `until_ms` is
+    milliseconds ahead, see `run_popped`. Raises when the connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
+    types = registry.task_types() if task_types is None else task_types
+    now_ms = until_ms or now_ms or int(clock.timestamp() * 1000)
+    popped = pop_due(limit, task_types=types, queue=queue, breakers=breakers, now_ms=now_ms)
+    return run_popped(
+        popped,
+        worker=worker,
+        queue=queue,
+        breakers=breakers,
+        beat=beat,
+        busy_since=busy_since,
+        until_ms=until_ms,
+    )
+
+
+def pop_due(limit: int, *, task_types: Collection[str], queue: DelayQueue, breakers: Breakers, now_ms: int) -> Popped:
+    """Pop the hints of up to `limit` tasks of each topic that are due at `now_ms`, but none whose breaker is open."""
     _uncount_attempts(breakers)
-    types = registry.task_types() if task_types is None else registry.task_types() & set(task_types)
-    popped = queue.pop(breakers.closed(types), limit, now_ms=due_ms or now_ms or int(clock.timestamp() * 1000))
-    if due_ms is not None:
-        clock.sleep_until(due_ms / 1000)
-        if not popped:
-            popped.next_due_ms = due_ms  # the database queue pops nothing before it is due
-    report = RunReport(next_due_ms=popped.next_due_ms)
+    return queue.pop(breakers.closed(registry.task_types() & set(task_types)), limit, now_ms=now_ms)
+
+
+def run_popped(
+    popped: Popped,
+    *,
+    worker: str,
+    queue: DelayQueue,
+    breakers: Breakers,
+    beat: Callable[[], None] = lambda: None,
+    busy_since: datetime | None = None,
+    until_ms: int | None = None,
+) -> RunReport:
+    """Run tasks whose hints were popped. `beat` is called before each transaction.
+
+    `busy_since` is when this worker was last idle, if it has run tasks ever since. With `until_ms`, hints were popped
+    that early: their tasks are prepared now if their handler allows that, and committed when they are due.
+    """
+    until = None if until_ms is None else datetime.fromtimestamp(until_ms / 1000, UTC)
+    if until and not can_run_ahead(task_type for (task_type, _), ids in popped.ids.items() if ids):
+        clock.sleep_until(until.timestamp())
+    report = RunReport()
     for (task_type, _priority), ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             if breakers.closed([task_type]):
                 batch = ids[start : start + conf.BATCH_SIZE]
-                report += Round(worker, queue, breakers, task_type, beat, busy_since).run(batch)
-    report.next_due_ms = popped.next_due_ms
+                report += Round(worker, queue, breakers, task_type, beat, busy_since, until).run(batch)
     return report
 
 
@@ -131,8 +161,10 @@ class Round:
         task_type: str = "",
         beat: Callable[[], None] = lambda: None,
         busy_since: datetime | None = None,
+        until: datetime | None = None,
     ) -> None:
         self.worker = worker
+        self.until = until  # what is due until then is run ahead
         self.busy_since = busy_since
         self.queue = queue
         self.breakers = breakers or Breakers()
@@ -208,6 +240,7 @@ class Round:
     ) -> dict[int, bool]:
         """Run a few of the refused tasks alone; if one succeeds, run the rest in halves, else defer all."""
         self.refusals.append((trouble, error))
+        refusals.labels(self.task_type, trouble.value).inc()
         self.refused.update(ids)
         left, suspects = list(ids), dict[int, bool]()
         for task_id in random.sample(ids, min(_SAMPLE, len(ids))) if len(ids) > 1 else ():
@@ -243,7 +276,7 @@ class Round:
             logger.error("the refused tasks could not be deferred: %s", refusal)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
-        outcome = _run_transaction(ids, trusted, self.worker, self.versions, self.busy_since)
+        outcome = self._run_transaction(ids, trusted)
         self.report += outcome.report
         for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
             if not outcome.missing:
@@ -255,11 +288,30 @@ class Round:
             self._push_back(outcome.missing)
         return outcome.suspects
 
+    def _run_transaction(self, ids: Sequence[int], trusted: bool) -> Outcome:  # noqa: FBT001
+        """Run one, ahead if it is the first. If that one raises, its tasks are due when the error is raised."""
+        until, self.until = self.until, None
+        try:
+            return _run_transaction(ids, trusted, self.worker, self.versions, self.busy_since, until)
+        except NotDueYet:
+            clock.measure()  # it is ahead: each batch would wait in vain
+            return Outcome(missing=set(ids))
+        except Exception:
+            if until:
+                clock.sleep_until(until.timestamp())
+            raise
+
     def _push_back(self, ids: Collection[int]) -> None:
-        """Push the hints of tasks that are not due yet, because they were rescheduled or a clock is wrong."""
-        waiting = by_ids(ids).filter(execute_time__gt=database_now())
-        if hints := [Hint.of(task) for task in waiting]:
+        """Push the hints of tasks that were not due, because they were rescheduled or their hints popped early."""
+        if hints := _hints_of_early(ids):
             self.queue.push(hints, now_ms=int(clock.timestamp() * 1000))
+
+
+@retried
+def _hints_of_early(ids: Collection[int]) -> list[Hint]:
+    """The hints of unlocked tasks that are not due yet, or only just: the sweep finds older ones."""
+    since = read_database_clock() - timedelta(seconds=conf.SWEEP_GRACE)
+    return [Hint.of(task) for task in by_ids(ids).filter(execute_time__gt=since).free(database_now()).locked()]
 
 
 @dataclass(slots=True)
@@ -273,25 +325,41 @@ class Outcome:
 
 @retried
 def _run_transaction(
-    ids: Sequence[int], trusted: bool, worker: str, versions: dict[int, int], busy_since: datetime | None = None
+    ids: Sequence[int],
+    trusted: bool,
+    worker: str,
+    versions: dict[int, int],
+    busy_since: datetime | None = None,
+    until: datetime | None = None,
 ) -> Outcome:
     """Lock the rows that are due, run the handlers, close the records and delete the rows: all or nothing.
 
-    `versions` receives the versions of the locked tasks, also when a handler raises.
+    `versions` receives the versions of the locked tasks, also when a handler raises. Those due before `until` are
+    locked and run ahead, and closed when all of them are due.
     """
-    tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
-    versions.update((task.task_id, task.version) for task in tasks)
-    outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
-    if trusted:
-        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
-        tasks = [task for task in tasks if task.task_id not in outcome.suspects]
+    with ahead(until if until and clock.now() < until else None) as commit_at:
+        tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
+        if tasks:
+            commit_at(max(task.execute_time for task in tasks))
+        versions.update((task.task_id, task.version) for task in tasks)
+        outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
+        if trusted:
+            outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
+            tasks = [task for task in tasks if task.task_id not in outcome.suspects]
+        handled = list(_run_handlers(tasks))
+    for batch, verdicts in handled:
+        _close_tasks(batch, verdicts, outcome.report, worker, counted=not trusted)
+    return outcome
+
+
+def _run_handlers(tasks: Sequence[TaskInfo]) -> Iterator[tuple[Sequence[TaskInfo], Mapping[int, Verdict]]]:
+    """The tasks of each type with a handler here, and its verdicts."""
     by_type: defaultdict[str, list[TaskInfo]] = defaultdict(list)
     for task in tasks:
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            _close_tasks(batch, found.function(batch) or {}, outcome.report, worker, counted=not trusted)
-    return outcome
+            yield batch, found.function(batch) or {}
 
 
 def _due(ids: Collection[int]) -> TaskInfoQuerySet:
@@ -352,8 +420,10 @@ def _close_tasks(
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.executed += len(done)
     report.dropped += len(dropped)
-    if done:
-        report.late_max = max(report.late_max, clock.now() - min(task.due for task in done))
+    present = clock.now()
+    for due, count in Counter(task.due for task in done).items():
+        report.late[done[0].task_type, present - due] += count
+        report.late_max = max(report.late_max, present - due)
 
 
 @retried

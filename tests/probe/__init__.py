@@ -4,6 +4,7 @@ Installed by `tests.settings`, which pytest and the processes it starts use. The
 
     probe.note   {}                one effect
     probe.slow   {"seconds": s}    sleeps inside the transaction, then one effect
+    probe.hang   {}                hangs in the thread for handlers that may wait, then one effect
     probe.fail   {"times": n}      writes its effect, then raises; from the attempt after the n-th on it succeeds
     probe.refused {}               writes its effect, then finds the database full
     probe.kill   {"times": n}      writes its effect, then kills its worker with SIGKILL; likewise

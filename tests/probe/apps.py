@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig, apps
-from django.conf import settings
 from django.db.models.signals import post_migrate
 
 from articles.roles import create_roles
@@ -21,8 +19,6 @@ class ProbeConfig(AppConfig):
     def ready(self) -> None:
         """Connect to `post_migrate`, which flushing sends, too."""
         post_migrate.connect(recreate_roles, sender=self)
-        if mutant := getattr(settings, "PROBE_MUTANT", ""):
-            import_module("tests.probe.mutants").MUTANTS[mutant]()  # not before the models are there
 
 
 def recreate_roles(**kwargs: Any) -> None:

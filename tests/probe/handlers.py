@@ -40,6 +40,14 @@ def slow(tasks: Sequence[TaskInfo]) -> None:
     note(tasks)
 
 
+@handler("probe.hang", waits_for_locks=True)
+def hang(tasks: Sequence[TaskInfo]) -> None:
+    """Hang at the first attempt."""
+    if not all(task.attempts for task in tasks):
+        time.sleep(600)
+    note(tasks)
+
+
 @handler("probe.fail")
 def fail(tasks: Sequence[TaskInfo]) -> None:
     """Write the effect and then raise, so that it is rolled back."""

@@ -39,10 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _needs_servers(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
-    if callspec is not None and "queue" in callspec.params:
-        return bool(callspec.params["queue"] == "redis")
-    return not {"keys", "mariadb"}.isdisjoint(getattr(item, "fixturenames", ()))
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters.get("queue") == "redis" or not {"keys", "mariadb"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture

@@ -1,14 +1,19 @@
-"""The database backend sends `BEGIN` and pipelined writes with other statements, and loses none of their guarantees."""
+"""The database backend sends pipelined writes with other statements, and loses none of their guarantees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from threading import Thread
+from typing import Any
 
 import pytest
-from django.db import IntegrityError, OperationalError, connection, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
 
+from scheduling.ahead import NotDueYet, ahead
+from scheduling.clock import read_database_clock
 from scheduling.compiled import pipelined
 from tests.harness import eventually
 
@@ -119,6 +124,26 @@ def test_an_error_in_a_savepoint_ends_with_it() -> None:
     assert numbers() == [1, 2]
 
 
+def test_a_rollback_to_a_savepoint_drops_what_was_not_sent() -> None:
+    with transaction.atomic():
+        run("UPDATE pipelined SET number = 1 WHERE id = 1")
+        with pytest.raises(ZeroDivisionError), transaction.atomic():
+            write("INSERT INTO pipelined VALUES (2, 0)")
+            raise ZeroDivisionError
+    assert numbers() == [1, 0]
+
+
+def test_an_error_of_a_pipelined_write_cannot_be_taken_for_one_of_a_later_block() -> None:
+    """Services retry a block whose insert collides; here an earlier write failed, and others were not executed."""
+    with pytest.raises(TransactionManagementError), transaction.atomic():
+        write("INSERT INTO pipelined VALUES (2, 0)")
+        write("UPDATE pipelined SET number = 1")
+        for _ in range(2):
+            with suppress(IntegrityError), transaction.atomic():
+                run("INSERT INTO pipelined VALUES (3, 3)")
+    assert numbers() == [0, 0]
+
+
 def test_nothing_is_committed_alone_after_a_deadlock() -> None:
     """The server has rolled the transaction back, so that later statements would have no transaction."""
     with pytest.raises((OperationalError, TransactionManagementError)), transaction.atomic():
@@ -149,6 +174,32 @@ def _another_waits() -> bool:
     return run("SELECT 1 FROM information_schema.processlist WHERE info LIKE 'UPDATE%number = 20 WHERE id = 1'") > 0
 
 
+def test_nothing_is_committed_alone_after_the_server_ended_the_transaction(sent: list[bytes]) -> None:
+    run("CREATE TABLE unrelated (id int)")
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        run("UPDATE pipelined SET number = 1")
+        run("DROP TABLE unrelated")  # an implicit commit
+        run("UPDATE pipelined SET number = 2")
+        raise ZeroDivisionError
+    assert numbers() == [1, 1]
+
+
+def test_a_transaction_may_begin_by_setting_its_isolation_level() -> None:
+    with transaction.atomic():
+        run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+        run("UPDATE pipelined SET number = 1")
+    assert numbers() == [1, 1]
+
+
+def test_turning_autocommit_on_ends_the_transaction() -> None:
+    transaction.set_autocommit(False)
+    run("UPDATE pipelined SET number = 1")
+    transaction.set_autocommit(True)
+    run("UPDATE pipelined SET number = 2 WHERE id = 2")
+    connection.close()
+    assert numbers() == [1, 2]
+
+
 def test_transactions_without_autocommit_follow_each_other() -> None:
     transaction.set_autocommit(False)
     try:
@@ -160,3 +211,60 @@ def test_transactions_without_autocommit_follow_each_other() -> None:
         transaction.rollback()
         transaction.set_autocommit(True)
     assert numbers() == [1, 1]
+
+
+def test_a_transaction_sees_its_due_time_and_waits_until_it_comes(sent: list[bytes]) -> None:
+    due = read_database_clock() + timedelta(milliseconds=30)
+    with transaction.atomic():
+        with ahead(due) as commit_at:
+            commit_at(due)
+            assert read_database_clock() == due
+            write("UPDATE pipelined SET number = MICROSECOND(UTC_TIMESTAMP(6)) DIV 10000 WHERE id = 1")
+        assert read_database_clock() >= due
+    assert len(sent[1:]) == 4  # a query before it is due, the wait, a query, and the commit
+    assert numbers() == [due.microsecond // 10000, 0]
+
+
+def test_a_due_time_is_seen_to_the_microsecond() -> None:
+    began = datetime(2026, 11, 22, 7, 0, 0, tzinfo=UTC)
+    dues = [began + timedelta(microseconds=micro) for micro in (0, 1, 1000, 123_456, 333_333, 999_000, 999_999)]
+    seen = []
+    for due in dues:
+        with transaction.atomic(), ahead(due):
+            seen.append(read_database_clock())
+    assert seen == dues
+
+
+def test_nothing_is_committed_if_the_due_time_does_not_come() -> None:
+    """The clock of this process may be ahead of the database's."""
+    with pytest.raises(NotDueYet), transaction.atomic(), ahead(read_database_clock() + timedelta(seconds=5)):
+        write("UPDATE pipelined SET number = 1")
+    assert numbers() == [0, 0]
+    assert_true_clock()
+
+
+@pytest.mark.parametrize(
+    ("failing", "error"),
+    [
+        ("INSERT INTO pipelined VALUES (2, 0)", IntegrityError),
+        ("SELECT x FROM pipelined", OperationalError),
+        ("KILL CONNECTION_ID()", (OperationalError, InterfaceError)),
+    ],
+)
+@pytest.mark.parametrize("is_pipelined", [False, True])
+def test_after_an_error_the_clock_is_true_again(failing: str, error: Any, is_pipelined: bool) -> None:
+    with pytest.raises(error), transaction.atomic(), ahead(read_database_clock() + timedelta(milliseconds=20)):
+        write("UPDATE pipelined SET number = 1")
+        (write if is_pipelined else run)(failing)
+    connection.close_if_unusable_or_obsolete()
+    assert numbers() == [0, 0]
+    assert_true_clock()
+
+
+def assert_true_clock() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), CONVERT_TZ(SYSDATE(6), 'SYSTEM', '+00:00')))"
+        )
+        (difference,) = cursor.fetchone()
+    assert difference < 10**6

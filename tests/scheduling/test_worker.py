@@ -233,6 +233,15 @@ def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> Non
     assert "is replaced" in supervisor.output
 
 
+def test_a_worker_of_which_one_thread_hangs_is_replaced(keys: Keys, start_worker: StartWorker) -> None:
+    """Its other threads go on, but the rows that it has locked would wait for ever."""
+    supervisor = start_worker(env={"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 3}'})
+    (task,) = add_probes("hang")
+    eventually(nothing_is_pending, 30)
+    assert_each_ran_once([task])
+    assert "has hung" in supervisor.output
+
+
 def test_workers_whose_supervisor_was_killed_exit(keys: Keys, start_worker: StartWorker) -> None:
     supervisor = start_worker("--processes", "2")
     eventually(lambda: len(children_of(supervisor)) == 2, 30)
