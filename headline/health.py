@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from headline.accounts.address import uncounted_proxy
+from headline.doctor import problems
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -80,17 +81,24 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """Readiness: the status and problems, without names, addresses or contents."""
+    figures = report()
+    codes = [problem.code for problem in problems.found(figures)]
+    status = "unusable" if figures["database"] != "ok" else "degraded" if codes else "ready"
+    del figures["proxy_not_counted"]
+    return JsonResponse({"status": status, "problems": codes, **figures}, status=503 if status == "unusable" else 200)
+
+
+def report() -> problems.Report:
+    """The state of the database, Redis, the cache and the workers, after two seconds at most."""
     redis, cache, figures = futures = [_redis.start(), _cache.start(), _database.start()]
     wait(futures, WAIT_TIMEOUT)
-    report = {
+    return {
         "database": "ok",
         "redis": _result(redis, "unreachable"),
         "cache": _result(cache, "unreachable"),
+        "proxy_not_counted": uncounted_proxy.is_set(),
         **_result(figures, {"database": "unusable"}),
     }
-    problems = _problems(report)
-    status = "unusable" if report["database"] != "ok" else "degraded" if problems else "ready"
-    return JsonResponse({"status": status, "problems": problems, **report}, status=503 if status == "unusable" else 200)
 
 
 def _result(future: Future[Any], otherwise: Any) -> Any:
@@ -149,26 +157,6 @@ def _check_database() -> dict[str, Any]:
         "clock_offset_seconds": clock_offset(),
         "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
     }
-
-
-def _problems(report: dict[str, Any]) -> list[str]:
-    """Codes of the problems that an operator should see."""
-    problems = {
-        "database_unusable": report["database"] != "ok",
-        "redis_unreachable": report["redis"] == "unreachable",
-        "redis_full": report["redis"] == "full",
-        "cache_unreachable": report["cache"] == "unreachable",
-        "cache_full": report["cache"] == "full",
-        "worker_without_redis": report["redis"] == "ok" and "database" in report.get("queue", ()),
-        "no_worker": report.get("workers") == 0,
-        "trouble": bool(report.get("trouble")),
-        "failing": report.get("failing", 0) > 0,
-        "overdue": report.get("overdue", 0) > 0,
-        "overdue_unclaimed": report.get("overdue_unclaimed", 0) > 0,
-        "clock_off": abs(report.get("clock_offset_seconds", 0)) > conf.CLOCK_TOLERANCE,
-        "proxy_not_counted": uncounted_proxy.is_set(),
-    }
-    return [name for name, is_so in problems.items() if is_so]
 
 
 _redis = Probe(_check_redis)

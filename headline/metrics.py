@@ -22,21 +22,21 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from headline.health import LATENESS_MINUTES, WAIT_TIMEOUT, Probe, clock_offset
+from headline.health import WAIT_TIMEOUT, Probe, clock_offset
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.failures import Trouble
+from scheduling.metrics import of_workers
 from scheduling.services.measuring import (
-    Lateness,
     Refused,
     Topic,
     due_by_topic,
     failed_by_type,
     failing_by_type,
-    lateness_by_type,
     overdue_by_topic,
     refused_work,
+    worker_metrics,
     workers,
     works_without_redis,
 )
@@ -94,13 +94,12 @@ class TaskCollector(Collector):
 def _collect() -> list[Metric]:
     now = read_database_clock()
     coming, alive = now + timedelta(seconds=conf.PRELOAD_WINDOW), workers(now)
-    ran = lateness_by_type(now, LATENESS_MINUTES)
     return [
+        _gauge("tasks_ready", "Pending tasks whose due time has passed", _by_topic(due_by_topic(now))),
         _gauge("tasks_due", "Pending tasks due within the preload window", _by_topic(due_by_topic(coming))),
         _gauge("tasks_overdue", "Tasks that are overdue", _by_topic(overdue_by_topic(now))),
         _gauge("tasks_failing", "Pending tasks whose last attempt failed", _by_type(failing_by_type())),
         _gauge("tasks_failed", "Dead tasks, which wait for a user to retry them", _by_type(failed_by_type())),
-        _gauge("task_lateness_seconds", "Lateness of the tasks of the last minutes", _by_quantile(ran)),
         _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(refused_work(now))),
         _gauge(
             "clock_offset_seconds",
@@ -109,6 +108,7 @@ def _collect() -> list[Metric]:
         ),
         _gauge("workers_alive", "Workers with a recent heartbeat", [({}, alive.count)]),
         _gauge("queue_degraded", "1 while a worker works without Redis", [({}, works_without_redis(alive))]),
+        *of_workers(worker_metrics(now)),
     ]
 
 
@@ -136,12 +136,6 @@ def _by_trouble(refused: Iterable[Refused]) -> Iterator[Sample]:
     found = {one.trouble for one in refused}
     for trouble in Trouble:
         yield {"kind": trouble.value}, trouble in found
-
-
-def _by_quantile(figures: dict[str, Lateness]) -> Iterator[Sample]:
-    for task_type, late in figures.items():
-        for quantile, milliseconds in (("0.5", late.p50), ("0.99", late.p99), ("1", late.max)):
-            yield {"task_type": task_type, "quantile": quantile}, (milliseconds or 0) / 1000
 
 
 _figures = Probe(_collect)

@@ -19,6 +19,7 @@ from django.db import connections
 from scheduling.circuit_breaker import Breakers, summary
 from scheduling.clock import clock
 from scheduling.conf import conf
+from scheduling.metrics import refreshed, requeued, snapshot
 from scheduling.models import WorkerHeartbeat
 from scheduling.queues import DelayQueue
 from scheduling.services.pruning import prune
@@ -109,8 +110,9 @@ class Maintenance:
 
     def sweep(self) -> None:
         """Requeue lost hints."""
-        if requeued := sweep(self.queue):
-            logger.warning("requeued %d overdue tasks", requeued)
+        if count := sweep(self.queue):
+            requeued.inc(count)
+            logger.warning("requeued %d overdue tasks", count)
 
     def refresh_and_prune(self) -> None:
         """Refresh and prune if they are due."""
@@ -128,6 +130,8 @@ class Maintenance:
             self._refresh.wait(conf.MAX_SLEEP)
         else:
             self._refresh.done()
+            requeued.inc(report.requeued)
+            refreshed.set(clock.timestamp())
 
     def beat_if_due(self) -> None:
         """Write a heartbeat at its interval, and at once when the set of refused work changes."""
@@ -141,8 +145,12 @@ class Maintenance:
             logger.warning("this machine's clock is %+.0f ms off the database's", -clock.offset * 1000)
         now, refused = clock.now(), self.breakers.report()
         values = {
-            "seen_at": now, "clock_offset_ms": -clock.offset * 1000, "queue": self.queue.name, "refused": refused
-        }  # fmt: skip
+            "seen_at": now,
+            "clock_offset_ms": -clock.offset * 1000,
+            "queue": self.queue.name,
+            "refused": refused,
+            "metrics": snapshot(),
+        }
         if not WorkerHeartbeat.objects.filter(name=self.worker).update(**values):
             WorkerHeartbeat.objects.filter(seen_at__lt=now - _DELETE_AFTER).delete()
             WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **values)

@@ -214,6 +214,7 @@ class WorkerHeartbeat(models.Model):
     clock_offset_ms = models.FloatField(_("clock offset (ms)"), default=0.0)
     queue = models.CharField(_("queue"), max_length=20, default="")
     refused = models.JSONField(_("refused work"), default=list, null=True)
+    metrics = models.JSONField(_("metrics"), default=list, null=True)
 
     class Meta:
         db_table = "taskinfo_workers"

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -48,24 +49,8 @@ def _percentile(ordered: Sequence[float], percent: int) -> float | None:
 
 def lateness(now: datetime, minutes: float) -> Lateness:
     """How late the tasks ran that were executed in the last `minutes`."""
-    return Lateness.of(value for _, value in _latest_runs(now, minutes))
-
-
-def lateness_by_type(now: datetime, minutes: float) -> dict[str, Lateness]:
-    """The same for each type that ran."""
-    runs: defaultdict[str, list[timedelta]] = defaultdict(list)
-    for task_type, value in _latest_runs(now, minutes):
-        runs[task_type].append(value)
-    return {task_type: Lateness.of(values) for task_type, values in runs.items()}
-
-
-def _latest_runs(now: datetime, minutes: float) -> list[tuple[str, timedelta]]:
     executed = TaskInfoLog.objects.executed_since(now - timedelta(minutes=minutes)).order_by("-updated_at")
-    return [
-        (log.task_type, log.lateness)
-        for log in executed.only("task_type", "lateness")[:SAMPLE]
-        if log.lateness is not None
-    ]
+    return Lateness.of(log.lateness for log in executed.only("lateness")[:SAMPLE] if log.lateness is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +179,12 @@ def workers(now: datetime) -> Workers:
         queues=frozenset(worker.queue for worker in alive),
         last_sign=(now - known[0].seen_at).total_seconds() if known else None,
     )
+
+
+def worker_metrics(now: datetime) -> dict[str, list[dict[str, Any]]]:
+    """The metrics of live workers, by name."""
+    alive = WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).order_by("name")
+    return {name: rows or [] for name, rows in alive.values_list("name", "metrics")}
 
 
 def works_without_redis(alive: Workers) -> bool:

@@ -14,8 +14,10 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from headline.health import Probe
+from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock, run_due
+from scheduling.services import add_task, read_database_clock
+from scheduling.worker import Worker
 from tests.conftest import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,16 +55,39 @@ def test_tasks_are_counted_by_topic(figures: Figures) -> None:
     assert figures("tasks_overdue") == [(outside, 1)]
 
 
-def test_failed_tasks_and_lateness_are_labelled_by_type(figures: Figures) -> None:
-    add(0)
-    run_due(10)
-    TaskInfoLog.objects.update(lateness=timedelta(milliseconds=20))
+def test_failed_tasks_are_labelled_by_type(figures: Figures) -> None:
     add(60, "other")
     TaskInfoLog.objects.filter(task_type="other").update(status=TaskInfoLog.Status.FAILED)
     assert figures("tasks_failed") == [({"task_type": "other"}, 1)]
-    assert figures("task_lateness_seconds") == [
-        ({"task_type": "probe.note", "quantile": quantile}, 0.02) for quantile in ("0.5", "0.99", "1")
-    ]
+
+
+def test_heartbeats_carry_the_metrics_of_workers(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lateness, failed attempts, requeued tasks and the last refresh, each with the worker's name."""
+
+    def counted(name: str, **labels: str) -> float:
+        found = [value for given, value in figures(f"worker_{name}") if {**given, **labels} == given]
+        return found[0] if found else 0.0
+
+    def values() -> list[float]:
+        beating.beat()
+        return [
+            counted("task_lateness_seconds_bucket", task_type="probe.note", le="60.0"),
+            counted("task_lateness_seconds_count", task_type="probe.note", worker="w"),
+            counted("task_failures_total", task_type="probe.fail", outcome="retried"),
+            counted("tasks_requeued_total"),
+        ]
+
+    worker = Worker()
+    beating = Maintenance("w", [], worker.queue)
+    before = values()
+    add(0)
+    add(0, "probe.fail")
+    worker.drain()
+    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: 3)
+    beating.sweep()
+    beating.refresh()
+    assert [now - then for now, then in zip(values(), before, strict=True)] == [1, 1, 1, 3]
+    assert abs(counted("refreshed_timestamp_seconds") - read_database_clock().timestamp()) < 60
 
 
 def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -> None:

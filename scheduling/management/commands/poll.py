@@ -63,7 +63,7 @@ class Command(BaseCommand):
             raise CommandError("--processes takes a number from 1 up, and goes with --forever")
 
     def _work(
-        self, options: dict[str, Any], stopping: threading.Event, beat: Callable[[], None] = lambda: None
+        self, options: dict[str, Any], stopping: threading.Event, beat: Callable[[float], None] = lambda at: None
     ) -> None:
         worker = Worker(task_types=options["types"], batch=options["batch"])
         if options["forever"] or options["seconds"]:
