@@ -1,13 +1,16 @@
-"""System checks of the deployment: proxies and cron jobs."""
+"""System checks of the deployment: proxies, cron jobs and the roles in settings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, register
+from django.db import connection
 
 from headline import env
 
@@ -30,6 +33,20 @@ def check_cron(app_configs: object, **options: Any) -> list[CheckMessage]:
     hint = "Run manage.py crontab add again, or keep the variables in a file that ENV_FILE names."
     message = f"Cron jobs run with other values of {', '.join(names)}."
     return [checks.Warning(message, hint=hint, id="headline.W002")]
+
+
+@register(checks.Tags.database)
+def check_roles(app_configs: object, databases: Iterable[str] | None = None, **options: Any) -> list[CheckMessage]:
+    """A misspelt role has no effect, neither for single sign-on nor for second factors."""
+    named = {*settings.SSO_ROLES.values(), *settings.SECOND_FACTOR_ROLES} - {"all", "Administrator"}
+    if not named or not databases or Group._meta.db_table not in connection.introspection.table_names():
+        return []
+    if not (missing := sorted(named - set(Group.objects.values_list("name", flat=True)))):
+        return []
+    message = f"SSO_ROLES or SECOND_FACTOR_ROLES names roles that do not exist: {', '.join(missing)}."
+    return [
+        checks.Warning(message, hint="Write the English name of a group, such as Editor-in-chief.", id="headline.W003")
+    ]
 
 
 def differing(file: Path) -> list[str]:

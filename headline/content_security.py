@@ -22,11 +22,13 @@ PERMISSIONS = ", ".join(
     f"{name}=()"
     for name in (
         "accelerometer", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
-        "identity-credentials-get", "magnetometer", "microphone", "midi", "payment", "publickey-credentials-get",
-        "serial", "usb", "xr-spatial-tracking",
+        "identity-credentials-get", "magnetometer", "microphone", "midi", "payment", "serial", "usb",
+        "xr-spatial-tracking",
     )
 )  # fmt: skip
 """Browser features that neither the site nor embedded players use."""
+
+_PASSKEYS = "publickey-credentials-create={0}, publickey-credentials-get={0}"
 
 _NONCE = "csp_nonce"
 _NOTHING_ELSE = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'self'", "object-src": "'none'"}
@@ -55,7 +57,8 @@ class BrowserPolicyMiddleware:
         headers.setdefault(
             "Content-Security-Policy", "; ".join(f"{name} {sources}" for name, sources in policy.items())
         )
-        headers.setdefault("Permissions-Policy", PERMISSIONS)
+        passkeys = _PASSKEYS.format("(self)" if _is_admin(request) else "()")
+        headers.setdefault("Permissions-Policy", f"{PERMISSIONS}, {passkeys}")
         headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
@@ -66,12 +69,15 @@ def nonce_for(request: HttpRequest) -> str:
     return nonce
 
 
+def _is_admin(request: HttpRequest) -> bool:
+    return request.path.startswith(reverse("admin:index"))
+
+
 def _policy(request: HttpRequest) -> Policy:
-    path = request.path
-    if path == reverse("api-docs"):
+    if request.path == reverse("api-docs"):
         return _API_PAGE
     images, players = _images(), " ".join(players_hosts())
-    if path.startswith(reverse("admin:index")):
+    if _is_admin(request):
         nonce = f" 'nonce-{request.__dict__[_NONCE]}'" if _NONCE in request.__dict__ else ""
         return {
             **_ADMIN,

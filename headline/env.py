@@ -25,6 +25,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _LAST_PORT = 65535
+_SHORTEST_SECRET = 4
 _ENCODED = "; special characters of a password as %XX, such as %23 for #"
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 _LAST_REDIS_DATABASE = 15  # with Redis' default configuration
@@ -65,6 +66,35 @@ def given() -> dict[str, str]:
     return dict(_used)
 
 
+PLAIN = frozenset(
+    {
+        *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
+        *("EMAIL_FROM", "LANGUAGE_CODE", "MEDIA_ACCEL_REDIRECT", "METRICS_NETWORKS", "OIDC_CLIENT_ID"),
+        *("OIDC_GROUPS_CLAIM", "OIDC_ISSUER", "PROXY_COUNT", "REDIS_KEY_PREFIX", "SECOND_FACTOR_AT_PROVIDER"),
+        *("SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
+        *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE"),
+    }
+)
+"""The variables that contain no secret; all others may, also as part of a URL."""
+
+
+def redact(message: str) -> str:
+    """`message` without the secrets of the environment, such as an error that quotes a URL."""
+    for secret in sorted(_secrets(), key=len, reverse=True):
+        message = message.replace(secret, "…")
+    return message
+
+
+def _secrets() -> set[str]:
+    """Values that may be secret: whole ones, and the credentials and queries in URLs."""
+    found: set[str] = set()
+    for value in (value for name, value in _used.items() if name not in PLAIN):
+        found |= {value, *re.split(r"[\s,]+", value)}
+        for credentials in re.findall(r"://([^/\s]*)@", value):
+            found |= {part for raw in credentials.split(":") for part in (raw, unquote(raw))}
+    return {secret for secret in found if len(secret) >= _SHORTEST_SECRET}
+
+
 def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
     """A line of text, one of `choices` if there are any."""
     value = _environment.get(name, "").strip()
@@ -96,6 +126,32 @@ def number(name: str, *, default: int, least: int = 0) -> int:
 def names(name: str, *, default: Iterable[str] = ()) -> list[str]:
     """A list, separated by commas."""
     return [item for item in map(str.strip, text(name).split(",")) if item] or list(default)
+
+
+def mapping(name: str) -> dict[str, str]:
+    """Pairs such as `editors=Editor, chiefs=Editor-in-chief`."""
+    pairs = [item.partition("=") for item in names(name)]
+    if any(not key.strip() or not value.strip() for key, _, value in pairs):
+        raise WrongEnvironment(name, "contains an item that is no pair", "write pairs such as news-editors=Editor")
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def open_id(issuer: str, client_id: str, secret: str, *, roles: Collection[str]) -> dict[str, Any]:
+    """The OpenID Connect client for django-allauth; empty if `OIDC_ISSUER` is unset."""
+    if not issuer:
+        return {}
+    given = {"OIDC_CLIENT_ID": client_id, "OIDC_CLIENT_SECRET": secret, "SSO_ROLES": roles}
+    for name, value in given.items():
+        if not value:
+            raise WrongEnvironment(name, "is missing", "set it together with OIDC_ISSUER")
+    remedy = "write the issuer exactly as the provider names it, such as https://login.example.org/realms/news"
+    host = _split("OIDC_ISSUER", issuer, remedy).hostname or ""
+    is_local = host == "localhost" or host.startswith("127.")
+    if not re.fullmatch(rf"https?://{HOST}(/[^\s?#]*)?", issuer, re.ASCII):
+        raise WrongEnvironment("OIDC_ISSUER", "has an unknown format", remedy)
+    if not issuer.startswith("https://") and not is_local:
+        raise WrongEnvironment("OIDC_ISSUER", "does not use https", remedy)
+    return {"client_id": client_id, "secret": secret, "settings": {"server_url": issuer}}
 
 
 def directory(name: str, *, default: Path) -> Path:

@@ -33,7 +33,8 @@ if SITE_URL.startswith("https://"):
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 # Redirects to https, and HSTS for subdomains, are left to the proxy and the owner of the domain.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+# On MySQL some uniqueness of django-allauth is not enforced by the database (models.W036).
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021", "models.W036"]
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
 
 # Accounts
@@ -47,11 +48,58 @@ SESSION_COOKIE_AGE = 3600 * env.number("SESSION_HOURS", default=12, least=1)  # 
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
 INVITATION_TIMEOUT = 7 * 24 * 3600  # seconds, at least the former
 API_TOKEN_LIFETIME = timedelta(days=env.number("API_TOKEN_DAYS", default=90, least=1))  # default
+LOGIN_URL = "admin:login"
+
+# Single sign-on and second factors, with django-allauth; attempts are limited by headline.accounts
+
+SSO_NAME = env.text("SSO_NAME")
+SSO_ROLES = env.mapping("SSO_ROLES")  # group of the identity provider to role
+SSO_TRUST_EMAIL = env.flag("SSO_TRUST_EMAIL", default=False)
+OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", default="groups")
+OIDC = env.open_id(env.text("OIDC_ISSUER"), env.text("OIDC_CLIENT_ID"), env.text("OIDC_CLIENT_SECRET"), roles=SSO_ROLES)
+SECOND_FACTOR_ROLES = env.names("SECOND_FACTOR_ROLES")  # names of roles, "Administrator" or "all"
+SECOND_FACTOR_AT_PROVIDER = env.flag("SECOND_FACTOR_AT_PROVIDER", default=False)
+
+ACCOUNT_ADAPTER = "headline.accounts.sign_in.SignInAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_FORMS = {"reauthenticate": "headline.accounts.forms.ConfirmPasswordForm"}
+MFA_ADAPTER = "headline.accounts.second_factor.SecondFactorAdapter"
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are typed by administrators, or confirmed by the identity provider
+MFA_FORMS = {
+    "add_webauthn": "headline.accounts.factor_forms.PasskeyForm",
+    "authenticate_webauthn": "headline.accounts.factor_forms.PasskeyCodeForm",
+    "login_webauthn": "headline.accounts.factor_forms.PasskeyLogInForm",
+    "reauthenticate_webauthn": "headline.accounts.factor_forms.ConfirmPasskeyForm",
+    "activate_totp": "headline.accounts.factor_forms.ActivateForm",
+    "authenticate": "headline.accounts.factor_forms.CodeForm",
+    "reauthenticate": "headline.accounts.factor_forms.ConfirmCodeForm",
+}
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RATE_LIMITS = False
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_TOLERANCE = 1  # periods of 30 seconds by which a clock may differ
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+SOCIALACCOUNT_ADAPTER = "headline.accounts.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "provider_class": "headline.accounts.oidc.Provider",
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [{"provider_id": "oidc", "name": "OpenID Connect", **OIDC}] if OIDC else [],
+    }
+}
 
 # Applications
 
 INSTALLED_APPS = [
     "unfold",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
+    "allauth.usersessions",
     "headline.accounts",  # its createsuperuser comes before Django's
     "django.contrib.admin.apps.SimpleAdminConfig",  # workers need no admin; headline.urls discovers it
     "django.contrib.auth",
@@ -84,7 +132,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "headline.accounts.middleware.SlidingSessionMiddleware",
+    "headline.accounts.middleware.EndedSessionMiddleware",
+    "headline.accounts.second_factor.SecondFactorMiddleware",
     "articles.middleware.SourceMiddleware",
     "articles.middleware.PreferencesMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",

@@ -11,18 +11,22 @@ from django.http import HttpRequest
 uncounted_proxy = threading.Event()
 """Set once a proxy has passed a request on although `PROXY_COUNT` is 0: all its clients count as one address."""
 
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 (where an address is needed and none is known)
 _IPV6_PREFIX = 64  # bits of a network that providers assign to one customer
 
 
 def address_of(request: HttpRequest | None) -> str:
     """The client's address, past `PROXY_COUNT` proxies; the whole /64 of an IPv6 address. Empty if unknown."""
-    if request is None:
-        return ""
+    return _network(full_address_of(request)) if request is not None else ""
+
+
+def full_address_of(request: HttpRequest) -> str:
+    """The client's address, past `PROXY_COUNT` proxies; not validated."""
     address = str(request.META.get("REMOTE_ADDR") or "")
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     if settings.PROXY_COUNT and forwarded:
         address = forwarded[-min(settings.PROXY_COUNT, len(forwarded))]
-    return _network(address)
+    return address
 
 
 def detect_proxy(request: HttpRequest) -> None:

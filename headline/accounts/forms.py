@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from allauth.account.forms import ReauthenticateForm
+from django import forms
+from django.utils.translation import gettext_lazy as _
 from unfold.forms import AdminOwnPasswordChangeForm
+from unfold.widgets import UnfoldAdminPasswordWidget
 
 from headline.accounts.login_throttle import Attempt
 
@@ -17,3 +21,13 @@ class LimitedPasswordChangeForm(AdminOwnPasswordChangeForm):
             password: str = super().clean_old_password()
         attempt.succeeded()
         return password
+
+
+class ConfirmPasswordForm(ReauthenticateForm):  # type: ignore[misc]
+    """The password again, before a change of the account's security; limited like a log-in."""
+
+    password = forms.CharField(
+        label=_("Password"),
+        strip=False,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
+from allauth.usersessions.models import UserSession
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth.signals import user_logged_in
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 _RENEWED = "renewed_at"
 
@@ -26,6 +32,7 @@ class SlidingSessionMiddleware:
         is_used = request.path.startswith(reverse("admin:index")) and request.user.is_authenticated
         if is_used and time.time() - request.session.get(_RENEWED, 0) > settings.SESSION_COOKIE_AGE / 10:
             renew(request)
+            UserSession.objects.create_from_request(request)
         return self.get_response(request)
 
 
@@ -33,3 +40,41 @@ class SlidingSessionMiddleware:
 def renew(request: HttpRequest, **kwargs: Any) -> None:
     """Restart the lifetime of the session."""
     request.session[_RENEWED] = int(time.time())
+
+
+_NOT_TYPED = ("csrfmiddlewaretoken", "window", "seen", "base", "next", "new", "do", "assigned", "cover")
+
+
+class EndedSessionMiddleware:
+    """A form that is sent after the end of a session is shown again as text to copy, instead of the log-in page.
+
+    Scripts get an error as JSON.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if request.method != "POST" or not _is_log_in(response) or request.user.is_authenticated:
+            return response
+        if request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
+            error = _("You have been signed out. Log in again in a new window.")
+            return JsonResponse({"code": "signed_out", "error": error}, status=HTTPStatus.UNAUTHORIZED)
+        context = {
+            **admin.site.each_context(request),
+            "title": _("You have been signed out"),
+            "typed": [*_typed(request)],
+        }
+        return render(request, "headline/signed_out.html", context, status=HTTPStatus.UNAUTHORIZED)
+
+
+def _is_log_in(response: HttpResponseBase) -> bool:
+    return urlsplit(response.headers.get("Location", "")).path == reverse("admin:login")
+
+
+def _typed(request: HttpRequest) -> Iterator[str]:
+    """The texts of the form that are worth copying."""
+    for name, values in request.POST.lists():
+        is_typed = not name.startswith((*_NOT_TYPED, "_")) and "password" not in name
+        yield from (value for value in values if is_typed and value.strip() and not value.isdecimal())

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from django.contrib.auth import SESSION_KEY
+from allauth.core import context
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group, Permission, User
-from django.contrib.sessions.models import Session
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import Signal, receiver
-from django.utils import timezone
 
 from articles.audit import (
     ADD_GROUP,
+    ADD_SECOND_FACTOR,
     ADD_USER,
     CHANGE_GROUP,
     CHANGE_PASSWORD,
     CHANGE_USER,
     DELETE_GROUP,
     DELETE_USER,
+    LINK_IDENTITY,
+    NEW_RECOVERY_CODES,
+    REMOVE_SECOND_FACTOR,
+    UNLINK_IDENTITY,
     record_beside,
 )
+from headline.accounts.second_factor import FACTORS
+from headline.accounts.sessions import end_sessions, end_unfinished_sign_ins
 
 locked_out = Signal()
 """Sent with `user`: the password was changed or the account was deactivated, which ends the tokens of its programs."""
@@ -60,18 +67,12 @@ def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None
         record_beside(CHANGE_USER, title=instance.username, changes=changes)
     if has_new_password:
         record_beside(CHANGE_PASSWORD, title=instance.username)
+        end_unfinished_sign_ins(instance)
     is_deactivated = changes.get("is_active") == [True, False]
     if has_new_password or is_deactivated:
         locked_out.send(User, user=instance)
     if is_deactivated:
-        _end_sessions(instance)
-
-
-def _end_sessions(user: User) -> None:
-    """End the user's sessions, so that they stay ended when the account is activated again."""
-    for session in Session.objects.filter(expire_date__gt=timezone.now()):
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
-            session.delete()
+        end_sessions(instance)
 
 
 @receiver(post_delete, sender=User)
@@ -126,3 +127,41 @@ def _record_right(owner: User | Group, verb: str, rights: Collection[Any]) -> No
 
 def _name(right: Any) -> str:
     return f"{right.content_type.app_label}.{right.codename}" if isinstance(right, Permission) else str(right)
+
+
+@receiver(post_save, sender=Authenticator)
+def record_added_factor(instance: Authenticator, created: bool, raw: bool, **kwargs: Any) -> None:
+    """Record a new second factor or new recovery codes."""
+    if created and not raw:
+        is_codes = instance.type == Authenticator.Type.RECOVERY_CODES
+        action = NEW_RECOVERY_CODES if is_codes else ADD_SECOND_FACTOR
+        record_beside(action, title=instance.user.get_username(), kind=instance.type)
+
+
+@receiver(post_save, sender=Authenticator)
+def end_sessions_without_factor(instance: Authenticator, created: bool, raw: bool, **kwargs: Any) -> None:
+    """End the user's other sessions with the first second factor, because they began with a password alone."""
+    factors = Authenticator.objects.filter(user=instance.user_id, type__in=FACTORS)
+    if created and not raw and instance.type in FACTORS and factors.count() == 1:
+        request = context.request
+        end_sessions(instance.user, except_key=request.session.session_key if request else None)
+
+
+@receiver(post_delete, sender=Authenticator)
+def record_removed_factor(instance: Authenticator, **kwargs: Any) -> None:
+    """Record a removed second factor; recovery codes are removed with the last one, and replaced by new ones."""
+    if instance.type != Authenticator.Type.RECOVERY_CODES:
+        record_beside(REMOVE_SECOND_FACTOR, title=instance.user.get_username(), kind=instance.type)
+
+
+@receiver(post_save, sender=SocialAccount)
+def record_linked_identity(instance: SocialAccount, created: bool, raw: bool, **kwargs: Any) -> None:
+    """Record that an account is linked to an identity of the provider."""
+    if created and not raw:
+        record_beside(LINK_IDENTITY, title=instance.user.get_username())
+
+
+@receiver(post_delete, sender=SocialAccount)
+def record_unlinked_identity(instance: SocialAccount, **kwargs: Any) -> None:
+    """Record that it no longer is."""
+    record_beside(UNLINK_IDENTITY, title=instance.user.get_username())

@@ -16,6 +16,7 @@ from django.contrib.auth.views import (
     PasswordResetView,
 )
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse_lazy
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidget
 
@@ -23,6 +24,7 @@ from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.links import can_mail, may_have_link, send_link, tokens
 from headline.accounts.login_throttle import TooManyAttempts, remember_device
+from scheduling.services import lock_by_ids, retried
 
 BY_ADDRESS = Limit("reset by address", burst=10, every=timedelta(minutes=1))
 BY_ACCOUNT = Limit("reset of account", burst=3, every=timedelta(minutes=10))
@@ -94,6 +96,16 @@ class ConfirmView(LayoutMixin, PasswordResetConfirmView):
     token_generator = tokens
     template_name = "headline/reset.html"
     success_url = reverse_lazy("password_reset_complete")
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """In one transaction, so that of two requests with one link the second finds it used."""
+        return retried(super().dispatch)(*args, **kwargs)
+
+    def get_user(self, uidb64: str) -> User | None:
+        """The account, locked until the end of the transaction; None for one that may have no link."""
+        found = super().get_user(uidb64)
+        user = lock_by_ids(User, [found.pk]).first() if found else None
+        return user if user and may_have_link(user) else None
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Set the password; this browser is known to the user from now on."""

@@ -1,29 +1,62 @@
-"""The admin's log-in and password change, with audit entries and 429 responses."""
+"""The log-in page and the password change, with 429 responses."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
 
+from allauth.account.internal.flows.login import perform_login, record_authentication
+from allauth.account.models import Login
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.views import PasswordChangeView
-from django.http import HttpRequest
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.cache import never_cache
+from unfold.forms import AuthenticationForm
 
-from articles.audit import LOGGED_IN, record_beside
-from headline.accounts.address import address_of
 from headline.accounts.forms import LimitedPasswordChangeForm
-from headline.accounts.login_throttle import TooManyAttempts, remember_device
+from headline.accounts.login_throttle import TooManyAttempts
+from headline.accounts.reset import LayoutMixin
 
 
+class LogInView(LayoutMixin, LoginView):
+    """The log-in with a password; the second factor follows, if the user has one."""
+
+    template_name = "headline/log_in.html"
+    authentication_form = AuthenticationForm
+    extra_context = {"title": gettext_lazy("Log in")}
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """The context, with the other ways to sign in."""
+        next_url = self.get_success_url()
+        more = {
+            "app_path": self.request.get_full_path(),
+            "has_passkeys": Authenticator.objects.filter(type=Authenticator.Type.WEBAUTHN).exists(),
+            "sso": f"{reverse('single_sign_on')}?{urlencode({'next': next_url})}" if settings.OIDC else "",
+            "sso_name": settings.SSO_NAME or gettext("Single sign-on"),
+            "success_url": next_url,
+        }
+        return super().get_context_data(**context, **more)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Continue with the user whose password was correct."""
+        user = form.get_user()
+        record_authentication(self.request, user, "password", reauthenticated=True)
+        response: HttpResponse = perform_login(self.request, Login(user=user, redirect_url=self.get_success_url()))
+        return response
+
+
+@never_cache
 def log_in(request: HttpRequest) -> HttpResponseBase:
-    """The admin's log-in; a success is recorded and sets the device cookie."""
-    response: Any = admin.site.login(request)
-    if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
-        record_beside(LOGGED_IN, title="", by=request.user, address=address_of(request))
-        remember_device(response, request.user)
-    return _with_status(response)
+    """The log-in page; members of staff who are signed in are redirected to the newsroom."""
+    if request.method == "GET" and admin.site.has_permission(request):
+        return HttpResponseRedirect(reverse("admin:index"))
+    return with_status(LogInView.as_view()(request))
 
 
 def change_password(request: HttpRequest) -> HttpResponseBase:
@@ -33,11 +66,11 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
         success_url=reverse("admin:password_change_done"),
         extra_context=admin.site.each_context(request),
     )
-    return _with_status(view(request))
+    return with_status(view(request))
 
 
-def _with_status(response: Any) -> HttpResponseBase:
-    """Set status 429 if the form was refused because of too many attempts."""
+def with_status(response: Any) -> HttpResponseBase:
+    """The response, with status 429 if the form was refused because of too many attempts."""
     form = (getattr(response, "context_data", None) or {}).get("form")
     errors = form.errors.as_data().values() if form is not None else ()
     refusal = next((error for field in errors for error in field if isinstance(error, TooManyAttempts)), None)

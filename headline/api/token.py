@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from headline.accounts.login_throttle import TooManyAttempts
+from headline.accounts.second_factor import needs_second_factor
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
@@ -57,6 +58,11 @@ class CredentialsSerializer(Strict):
         if user is None or not getattr(user, "is_staff", False):
             message = _("No staff member has this name and password.")
             raise serializers.ValidationError(message, code="wrong_credentials")
+        if needs_second_factor(user):
+            message = _(
+                "This account signs in with a second factor. Issue a token in the newsroom, under My API tokens."
+            )
+            raise serializers.ValidationError(message, code="second_factor")
         return {"user": user, "name": attrs["name"], "scopes": attrs["scopes"]}
 
 

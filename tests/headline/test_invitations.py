@@ -132,6 +132,7 @@ def test_only_administrators_invite() -> None:
 
 
 def test_without_a_mail_server_the_administrator_hands_over_the_link(desk: Client, settings: Any) -> None:
+    desk.get(ADD)  # the URLs, which are loaded once, are those of a newsroom with a mail server
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     found = re.search(r"http://127\.0\.0\.1:8000(/admin/reset/[\w/-]+)", invite(desk).text)
     assert found and "EMAIL_URL" in invite(desk, email="other@example.org").text

@@ -1,0 +1,12 @@
+"""Removes the admin of django-allauth's models: users see their own on the security screen."""
+
+from __future__ import annotations
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
+from django.contrib import admin
+
+for model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, UserSession):
+    admin.site.unregister(model)

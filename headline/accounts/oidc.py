@@ -1,0 +1,114 @@
+"""Single sign-on with OpenID Connect: the provider's answers are checked more strictly than by django-allauth."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from allauth.account.utils import get_next_redirect_url
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
+from allauth.socialaccount.providers.base.constants import AuthProcess
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.urls import URLPattern, path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from requests import RequestException
+
+PROVIDER = "oidc"
+_REQUIRED = ("authorization_endpoint", "issuer", "jwks_uri", "token_endpoint")
+
+
+class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+    """Trusts only the configured issuer, and only claims about one subject."""
+
+    @property
+    def openid_config(self) -> dict[str, Any]:
+        """The provider's metadata. Raises `OAuth2Error` if another issuer wrote it."""
+        found = super().openid_config
+        if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in _REQUIRED):
+            raise OAuth2Error("The metadata of the identity provider are incomplete.")
+        issuer = self.get_provider().app.settings["server_url"]
+        if found["issuer"].rstrip("/") != issuer.rstrip("/"):
+            raise OAuth2Error(f"The metadata name the issuer {found['issuer']!r} instead of {issuer!r}.")
+        return found
+
+    def complete_login(
+        self, request: HttpRequest, app: SocialApp, token: SocialToken, *, response: dict[str, Any], **options: Any
+    ) -> SocialLogin:
+        """The identity in the ID token, with the claims of the userinfo endpoint if there is one."""
+        if not isinstance(response.get("id_token"), str):
+            raise OAuth2Error("The identity provider sent no ID token.")
+        claims = self._decode_id_token(app, response["id_token"])
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not subject:
+            raise OAuth2Error("The ID token names no subject.")
+        if "userinfo_endpoint" in self.openid_config:
+            more = self._fetch_user_info(token.token)
+            if not isinstance(more, dict) or more.get("sub") != subject:
+                raise OAuth2Error("The userinfo endpoint describes another subject.")
+            if more.get("email", claims.get("email")) != claims.get("email"):
+                claims.pop("email_verified", None)  # it is about the address in the ID token
+            claims |= more
+        return self.get_provider().sociallogin_from_response(request, {"id_token": claims})
+
+
+class Provider(OpenIDConnectProvider):  # type: ignore[misc]
+    """Identifies users by issuer and subject, because each issuer has its own subjects."""
+
+    oauth2_adapter_class = Adapter
+
+    def extract_uid(self, data: dict[str, Any]) -> str:
+        """A hash, because both together may be longer than the column."""
+        text = f"{self.app.settings['server_url'].rstrip('/')}\n{data['id_token']['sub']}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@never_cache
+@require_GET
+def start(request: HttpRequest) -> HttpResponse:
+    """Redirect to the identity provider; signed-in users are redirected to where they were going."""
+    next_url = get_next_redirect_url(request)
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(next_url or resolve_url(settings.LOGIN_REDIRECT_URL))
+    with _refusing(request):
+        provider = get_adapter(request).get_provider(request, PROVIDER)
+        response: HttpResponse = provider.redirect(request, process=AuthProcess.LOGIN, next_url=next_url)
+        return response
+
+
+@never_cache
+@require_GET
+def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Sign in with the provider's answer; its state is valid once, and only in the session that started."""
+    with _refusing(request):
+        response: HttpResponse = OAuth2CallbackView.adapter_view(Adapter(request, provider_id))(request)
+        return response
+
+
+@contextmanager
+def _refusing(request: HttpRequest) -> Iterator[None]:
+    """Raise 404 without a provider, and `ImmediateHttpResponse` with the refusal after a fault of the provider."""
+    try:
+        yield
+    except SocialApp.DoesNotExist as error:
+        raise Http404 from error
+    except (OAuth2Error, RequestException) as error:
+        raise ImmediateHttpResponse(get_adapter(request).failed(request, error)) from error
+
+
+def urls() -> list[URLPattern]:
+    """The URL patterns; 404 unless `OIDC_ISSUER` is set."""
+    return [
+        path("admin/sso/", start, name="single_sign_on"),
+        path("admin/sso/callback/", callback, {"provider_id": PROVIDER}, name="openid_connect_callback"),
+    ]
