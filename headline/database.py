@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_SERVING = frozenset({"poll", "refresh", "crontab", "runserver"})
-"""The management commands of serving processes; cron jobs run inside `crontab`."""
+_SERVING = frozenset({"poll", "refresh", "crontab", "runserver", "doctor"})
+"""The management commands with timeouts: serving processes, `doctor`, and `crontab`, which runs cron jobs."""
 
 _STRICT = "sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 
@@ -31,5 +31,7 @@ def mysql_options(timeout: int) -> dict[str, Any]:
 def is_serving(arguments: list[str]) -> bool:
     """Whether a process with this command line serves: a web server or a worker, unlike a migration or an import."""
     program, *words = arguments or [""]
-    is_command_line = Path(program).name in ("manage.py", "django-admin", "__main__.py")
+    path = Path(program)
+    is_module = (path.parent.name, path.name) == ("django", "__main__.py")  # and not, for example, `python -m gunicorn`
+    is_command_line = is_module or path.name in ("manage.py", "django-admin")
     return not is_command_line or not _SERVING.isdisjoint(words[:1])

@@ -1,6 +1,6 @@
 """Import and export of articles, one module per format."""
 
-from articles.exchange.atomic_file import replacing
+from articles.exchange.atomic_file import replacing, replacing_binary
 from articles.exchange.consistent_read import snapshot
 from articles.exchange.export import Export, Writer
 from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
@@ -25,5 +25,6 @@ __all__ = [
     "Writer",
     "guess_format",
     "replacing",
+    "replacing_binary",
     "snapshot",
 ]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TextIO
+from typing import IO, Any, TextIO
+
+_TEXT: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""}
 
 
 @contextmanager
@@ -18,13 +20,25 @@ def replacing(path: Path) -> Iterator[TextIO]:
     """
     path = path.resolve()
     if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8", newline="") as stream:
+        with path.open(**_TEXT) as stream:
             yield stream
         return
-    prefix = f".{path.name[:80]}."
-    with NamedTemporaryFile("w", encoding="utf-8", newline="", dir=path.parent, prefix=prefix, delete=False) as stream:
+    with _replacing(path, **_TEXT) as file:
+        yield file
+
+
+@contextmanager
+def replacing_binary(path: Path) -> Iterator[IO[bytes]]:
+    """The same as a binary file."""
+    with _replacing(path.resolve(), mode="w+b") as file:
+        yield file
+
+
+@contextmanager
+def _replacing(path: Path, **options: Any) -> Iterator[Any]:
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:80]}.", delete=False, **options) as stream:
         try:
-            yield stream  # type: ignore[misc]  # behaves like a TextIO
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
             os.replace(stream.name, path)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
 import subprocess
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headline import debug_mode, env
-from tests.harness import base_dir, python
+from tests.harness import base_dir, python, run_python
 
 Given = Callable[..., None]
 
@@ -96,27 +93,12 @@ def test_an_invalid_value_stops_the_start_with_one_message(name: str, value: str
     assert ": " in sentence.removeprefix("Headline cannot start: ")
 
 
-@cache
-def _starter() -> subprocess.Popen[str]:
-    """Starts manage.py without importing Django each time; it ends with this process."""
-    pipe = subprocess.PIPE
-    command = [python, "-m", "tests.harness.warm_manage"]
-    starter = subprocess.Popen(command, cwd=base_dir, stdin=pipe, stdout=pipe, text=True, bufsize=1)
-    atexit.register(starter.communicate)
-    return starter
-
-
 def _manage_check(variables: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
     """`manage.py check` with these variables alone: the output at a start with them."""
     environment = {"PATH": os.environ["PATH"], **variables}
     if "DJANGO_SECRET_KEY" not in variables and not STARTS_AS_IT_IS & variables.keys():
         environment |= {"DJANGO_DEBUG": "on"}
-    arguments = ["check", *options]
-    starter = _starter()
-    assert starter.stdin and starter.stdout
-    starter.stdin.write(json.dumps([environment, arguments]) + "\n")
-    status, output, errors = json.loads(starter.stdout.readline())
-    return subprocess.CompletedProcess(arguments, status, output, errors)
+    return run_python("manage.py", "check", *options, env=environment)
 
 
 def test_debug_mode_needs_only_one_variable() -> None:

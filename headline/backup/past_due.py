@@ -1,0 +1,267 @@
+"""Past times in a restored backup: held in the transaction that loads it, then published or rescheduled on request.
+
+What readers saw at the time of the backup stays visible. What became due since is held, because another installation
+may have published it. Mails, pings, purges and notifications of the past are never repeated.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.apps.registry import Apps
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Greatest
+
+from articles import events
+from articles.audit import Source, StateSnapshot, record, record_release, source
+from articles.exchange import PastDue
+from articles.models import Article, BulkActionItem, Notification, Release, Update
+from articles.publishing import publish_due, sync_tasks, update_due
+from articles.releases import release_due
+from articles.task_types import OF_ARTICLES, RELEASE
+from articles.workflow import ReleaseTransition, Transition
+from headline.backup.archive import Manifest
+from scheduling import registry
+from scheduling.clock import read_database_clock
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import cancel_tasks, reschedule_task, retry_task
+
+_WAITING, _PUBLISHED, _UNPUBLISHED = Article.Status.waiting(), Article.Status.PUBLISHED, Article.Status.UNPUBLISHED
+_LOG = TaskInfoLog.Status
+_PATIENCE = 10.0  # seconds for the members of a release
+_HELD = "Held when a backup was restored. Retry it if it has not run elsewhere."
+_SILENCED = "Cancelled when a backup was restored."
+
+
+@dataclass(frozen=True)
+class Line:
+    """Something that was due, and what became of it, for the report."""
+
+    verb: str
+    kind: str
+    pk: int
+    due: datetime
+    now_due: datetime | None = None
+
+    def __str__(self) -> str:
+        then = f", now {self.now_due:%Y-%m-%d %H:%M} UTC" if self.now_due else ""
+        return f"{self.verb} {self.kind} {self.pk}: was due {self.due:%Y-%m-%d %H:%M:%S} UTC{then}"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What became due between the backup and now, with its old time, by primary key."""
+
+    articles: dict[int, datetime] = field(default_factory=dict)
+    updates: dict[int, datetime] = field(default_factory=dict)  #: by article
+    releases: dict[int, datetime] = field(default_factory=dict)
+    tasks: dict[int, datetime] = field(default_factory=dict)  #: of other programs
+
+    def items(self) -> Iterator[tuple[datetime, str, int]]:
+        """All of it, in the order of the old times."""
+        kinds = {"article": self.articles, "update": self.updates, "release": self.releases, "task": self.tasks}
+        yield from sorted((due, kind, pk) for kind, times in kinds.items() for pk, due in times.items())
+
+
+# In the transaction that loads the rows, on the tables as the backup has them
+
+
+def hold(apps: Apps, manifest: Manifest) -> Held:
+    """Take away past times and past tasks, and give the installation and its change feed an identity of their own."""
+    now = read_database_clock()
+    found = Held(
+        articles=_hold_articles(apps.get_model("articles", "Article").objects, manifest.moment, now),
+        updates=_hold_updates(apps.get_model("articles", "Update").objects, now),
+        releases=_hold_releases(apps.get_model("articles", "Release").objects, now),
+        tasks=_hold_tasks(apps, now),
+    )
+    _end_bulk_actions(apps, now)
+    apps.get_model("scheduling", "Installation").objects.update(identity=uuid.uuid4())
+    _renumber_feed(apps, now)
+    return found
+
+
+def _hold_articles(articles: Any, taken: datetime, now: datetime) -> dict[int, datetime]:
+    """Record silently what the clock had done before the backup; unschedule what it would do since."""
+    waiting = articles.filter(status__in=_WAITING)
+    was_live = waiting.filter(Q(embargo_until=None) | Q(embargo_until__lte=taken), publish_at__lte=taken)
+    went_live = Coalesce(Greatest("publish_at", "embargo_until"), "publish_at")  # null without an embargo
+    was_live.update(status=_PUBLISHED, published_at=went_live)
+    articles.filter(status=_PUBLISHED, unpublish_at__lte=now).update(status=_UNPUBLISHED)
+    due = waiting.filter(Q(embargo_until=None) | Q(embargo_until__lte=now), publish_at__lte=now)
+    return _without_times(due)
+
+
+def _hold_updates(updates: Any, now: datetime) -> dict[int, datetime]:
+    due = updates.filter(approved__isnull=False, publish_at__lte=now)
+    times = dict(due.values_list("article_id", "publish_at"))
+    due.update(publish_at=None)
+    return times
+
+
+def _hold_releases(releases: Any, now: datetime) -> dict[int, datetime]:
+    due = releases.filter(status=Release.Status.SCHEDULED, publish_at__lte=now)
+    times = dict(due.values_list("pk", "publish_at"))
+    due.update(publish_at=None, status=Release.Status.DRAFT)
+    return times
+
+
+def _without_times(due: Any) -> dict[int, datetime]:
+    times = dict(due.values_list("pk", "publish_at"))
+    due.update(publish_at=None)
+    return times
+
+
+def _hold_tasks(apps: Apps, now: datetime) -> dict[int, datetime]:
+    """Cancel the tasks of this installation, except future ones of articles and releases; hold past ones of programs.
+
+    Reconcilers recreate those that are still needed, such as reviews.
+    """
+    tasks = apps.get_model("scheduling", "TaskInfo").objects
+    ours = {*registry.task_types(), *registry.at_least_once_types()}
+    future = Q(task_type__in=[*OF_ARTICLES, RELEASE], execute_time__gt=now)
+    _close(apps, tasks.filter(task_type__in=ours).exclude(future), _LOG.CANCELLED, _SILENCED, now)
+    theirs = tasks.exclude(task_type__in=ours).filter(execute_time__lte=now)
+    times = dict(theirs.values_list("pk", "execute_time"))
+    _close(apps, theirs, _LOG.FAILED, _HELD, now)
+    tasks.update(leased_until=None, lease_token="")  # the workers and programs that held them are elsewhere
+    return times
+
+
+def _close(apps: Apps, tasks: Any, status: TaskInfoLog.Status, error: str, now: datetime) -> None:
+    logs = apps.get_model("scheduling", "TaskInfoLog").objects.filter(pk__in=tasks.values("pk"))
+    logs.update(status=status, error=error, updated_at=now, version=F("version") + 1)
+    tasks.delete()
+
+
+def _end_bulk_actions(apps: Apps, now: datetime) -> None:
+    """End those that were running, which their open page would continue; the articles left are skipped."""
+    states = BulkActionItem.State
+    running = apps.get_model("articles", "BulkAction").objects.filter(started_at__isnull=False, finished_at=None)
+    items = apps.get_model("articles", "BulkActionItem").objects.filter(bulk_action__in=running, state=states.PENDING)
+    items.update(state=states.REFUSED, reason=_SILENCED)
+    running.update(finished_at=now)
+
+
+def _renumber_feed(apps: Apps, now: datetime) -> None:
+    """Move the change feed past the numbers that clients may have read since the backup; they read it again."""
+    shift = int(now.timestamp())
+    for model in ("FeedEntry", "FeedHead"):
+        apps.get_model("articles", model).objects.update(sequence=F("sequence") + shift)
+
+
+# After the migrations, with the present models
+
+
+def apply(held: Held, choice: PastDue) -> list[Line]:
+    """Record what was held in the audit log, or publish or reschedule it; nothing is sent."""
+    events.subscribe({})  # no notification, ping or purge task from this process
+    settings.CDN_PURGE_URLS = []  # and no purge
+    actions = {PastDue.HOLD: _record_held, PastDue.PUBLISH: _publish, PastDue.RESCHEDULE: _reschedule}
+    with source(Source.COMMAND), transaction.atomic():
+        return actions[choice](held)
+
+
+def _record_held(held: Held) -> list[Line]:
+    for article in Article.objects.filter(pk__in=held.articles):
+        record(Transition.UNSCHEDULE, article=article, before=_state_at(article, held.articles[article.pk]))
+    for article in Article.objects.filter(pk__in=held.updates):
+        record(Transition.UNSCHEDULE_UPDATE, article=article)
+    for release in Release.objects.filter(pk__in=held.releases):
+        record_release(ReleaseTransition.REOPEN, release, old_time=held.releases[release.pk])
+    return [Line("held", kind, pk, due) for due, kind, pk in held.items()]
+
+
+def _state_at(article: Article, publish_at: datetime) -> StateSnapshot:
+    values = {name: getattr(article, name) for name in StateSnapshot.COLUMNS}
+    return StateSnapshot(**{**values, "publish_at": publish_at})
+
+
+def _publish(held: Held) -> list[Line]:
+    now = read_database_clock()
+    held, expired = _without_expired(held, now)
+    for due, kind, pk in held.items():
+        _set_time(kind, pk, due)
+    publish_due(held.articles.keys())
+    update_due(held.updates.keys())
+    failed = {pk for pk in held.releases if release_due(pk, until=time.monotonic() + _PATIENCE) is not None}
+    sync_tasks({*held.articles, *held.updates})
+    _silence(held, now)
+    return _in_order(*(Line(_verb(kind, pk, failed), kind, pk, due) for due, kind, pk in held.items()), *expired)
+
+
+def _verb(kind: str, pk: int, failed: Collection[int]) -> str:
+    if kind == "release" and pk in failed:
+        return "failed"
+    return "retried" if kind == "task" else "published"
+
+
+def _silence(held: Held, start: datetime) -> None:
+    """Drop the notifications and tasks of these releases, which are sent without an event."""
+    Notification.objects.filter(release__in=held.releases, at__gte=start).delete()
+    unwanted = [*registry.at_least_once_types(), RELEASE]
+    past = TaskInfo.objects.filter(
+        task_type__in=unwanted, execute_time__lte=read_database_clock() + timedelta(minutes=1)
+    )
+    cancel_tasks(list(past.values_list("pk", flat=True)), reason=_SILENCED)
+
+
+def _reschedule(held: Held) -> list[Line]:
+    """One a minute from the next full minute on, in the old order."""
+    slot = read_database_clock().replace(second=0, microsecond=0)
+    held, expired = _without_expired(held, slot + timedelta(minutes=len(list(held.items()))))
+    lines = []
+    for due, kind, pk in held.items():
+        slot += timedelta(minutes=1)
+        _set_time(kind, pk, slot)
+        lines.append(Line("rescheduled", kind, pk, due, slot))
+    sync_tasks({*held.articles, *held.updates})
+    return _in_order(*lines, *expired)
+
+
+def _without_expired(held: Held, until: datetime) -> tuple[Held, list[Line]]:
+    """Without the articles that would be unpublished again until then; those stay held."""
+    over = Article.objects.filter(pk__in=held.articles, unpublish_at__lte=until)
+    expired = {pk: held.articles[pk] for pk in over.values_list("pk", flat=True)}
+    others = {pk: due for pk, due in held.articles.items() if pk not in expired}
+    return replace(held, articles=others), _record_held(Held(articles=expired))
+
+
+def _in_order(*lines: Line) -> list[Line]:
+    return sorted(lines, key=lambda line: line.due)
+
+
+def _set_time(kind: str, pk: int, moment: datetime) -> None:
+    if kind == "article":
+        _schedule(Article.objects.get(pk=pk), moment)
+    elif kind == "update":
+        Update.objects.filter(article=pk).update(publish_at=moment)
+    elif kind == "release":
+        release = Release.objects.get(pk=pk)
+        release.status, release.publish_at = Release.Status.SCHEDULED, moment
+        release.save()
+    else:
+        retry_task(pk)
+        reschedule_task(pk, moment)
+
+
+def _schedule(article: Article, moment: datetime) -> None:
+    before = StateSnapshot.of(article)
+    Article.objects.filter(pk=article.pk).update(publish_at=moment)
+    article.publish_at = moment
+    record(Transition.RESCHEDULE, article=article, before=before)
+
+
+def counts(lines: Iterable[Line]) -> dict[str, int]:
+    """How many lines have each verb."""
+    found = dict.fromkeys(("held", "published", "rescheduled", "retried", "failed"), 0)
+    for line in lines:
+        found[line.verb] += 1
+    return found

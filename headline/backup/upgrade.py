@@ -1,0 +1,106 @@
+"""Upgrading the database beside running workers and web servers of the version before."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.migration import Migration
+from django.db.migrations.operations import (
+    AddField,
+    AlterModelTable,
+    CreateModel,
+    DeleteModel,
+    RemoveField,
+    RenameField,
+    RenameModel,
+    SeparateDatabaseAndState,
+)
+from django.db.migrations.operations.base import Operation
+from django.db.models import NOT_PROVIDED, ManyToManyField
+
+from headline.backup.archive import BackupError
+from scheduling.clock import read_database_clock
+from scheduling.services.measuring import workers
+
+_REMOVING = (AlterModelTable, DeleteModel, RemoveField, RenameField, RenameModel)
+
+
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """Raise `BackupError` if another upgrade of this machine runs: both would apply the same migrations."""
+    with (Path(settings.DATA_DIR) / "upgrade.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BackupError("Another upgrade is running. Wait for its end. Nothing was changed.") from error
+        yield
+
+
+def pending_migrations() -> list[Migration]:
+    """The migrations that are not applied, in their order."""
+    executor = MigrationExecutor(connection)
+    return [migration for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+
+
+def refuse_beside_workers(migrations: list[Migration]) -> None:
+    """Raise `BackupError` if workers run that could not write to the new tables."""
+    broken = list(_breaking(migrations))
+    if broken and (alive := workers(read_database_clock()).count):
+        raise BackupError(
+            f"Running workers and web servers of the old version cannot work with {'; '.join(broken)}. {alive} workers "
+            "are running: stop them and the web servers, and run upgrade again. Nothing was changed."
+        )
+
+
+def _breaking(migrations: list[Migration]) -> Iterator[str]:
+    operations = [(migration, operation) for migration in migrations for operation in _in_database(migration)]
+    new = {(one.app_label, operation.name_lower) for one, operation in operations if isinstance(operation, CreateModel)}
+    for migration, operation in operations:
+        model = migration.app_label, getattr(operation, "model_name_lower", "")
+        if breaks_old_code(operation) and model not in new:
+            yield f"{migration}: {operation.describe()}"
+
+
+def _in_database(migration: Migration) -> Iterator[Operation]:
+    """The operations that change the database."""
+    for operation in migration.operations:
+        if isinstance(operation, SeparateDatabaseAndState):
+            yield from operation.database_operations
+        else:
+            yield operation
+
+
+def breaks_old_code(operation: Operation) -> bool:
+    """Whether code that does not know of the change fails to read or write the table afterwards."""
+    if not isinstance(operation, AddField):
+        return isinstance(operation, _REMOVING)
+    field = operation.field
+    is_optional = field.null or isinstance(field, ManyToManyField) or field.db_default is not NOT_PROVIDED
+    return not is_optional
+
+
+def migrate(migrations: list[Migration], backup: str) -> None:
+    """Apply the migrations. Raises `BackupError`, which says how to go back to the `backup`."""
+    try:
+        call_command("migrate", verbosity=0)
+    except Exception as error:  # migrations may run any code
+        applied = MigrationExecutor(connection).loader.applied_migrations
+        failed = next((one for one in migrations if (one.app_label, one.name) not in applied), migrations[-1])
+        raise BackupError(_how_to_go_back(str(failed), error, backup)) from error
+
+
+def _how_to_go_back(migration: str, error: Exception, backup: str) -> str:
+    half = " and may be half applied" if connection.vendor == "mysql" else ""
+    return (
+        f"The migration {migration} failed{half}: {error}\n"
+        "Services of the old version continue; do not restart them now. To go on, correct the cause and run upgrade "
+        "again. To go back, stop all services, install the version before, create an empty database and an empty "
+        f"DATA_DIR, and run manage.py restore {backup} --past-due publish"
+    )

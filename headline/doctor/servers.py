@@ -1,0 +1,110 @@
+"""Checks of the database: version, migrations, tables and triggers, reads from a replica, server settings."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.utils.translation import gettext as _
+
+from headline.doctor.findings import Area, Finding, Level
+from scheduling.clock import is_read_only
+
+_TRIGGERS = frozenset(
+    {
+        *("audit_refuses_delete", "audit_refuses_update", "tagging_gets_time", "taggings_follow_time"),
+        *(f"feed_{table}_{verb}" for table in ("article", "correction") for verb in ("insert", "update", "delete")),
+        *("feed_article_tags_insert", "feed_article_tags_delete"),
+    }
+)
+_NAMED = 5  # missing tables in a sentence
+_LEAST_PACKET = 16 * 1024 * 1024  # bytes; the longest article takes four million
+
+
+def database_name() -> str:
+    """Kind and version of the database, such as "MariaDB 10.11.6"."""
+    if connection.vendor == "sqlite":
+        return f"SQLite {sqlite3.sqlite_version}"
+    name = "MariaDB" if connection.mysql_is_mariadb else "MySQL"  # type: ignore[attr-defined]
+    return f"{name} {'.'.join(map(str, connection.mysql_version))}"  # type: ignore[attr-defined]
+
+
+def check_database() -> Iterator[Finding]:
+    """The tables are complete, and reads and writes go to one server that accepts both."""
+    yield from list(_check_migrations()) or _check_tables()
+    if connection.vendor == "mysql":
+        yield from _check_primary()
+        yield from _check_server()
+
+
+def _check_migrations() -> Iterator[Finding]:
+    executor = MigrationExecutor(connection)
+    if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        text = _("Migrations that are not applied: %(count)d.") % {"count": len(plan)}
+        yield Finding(Area.DATABASE, Level.FAILURE, text, _("Run manage.py upgrade, which makes a backup first."))
+
+
+def _check_tables() -> Iterator[Finding]:
+    wanted = {model._meta.db_table for model in apps.get_models(include_auto_created=True) if model._meta.managed}
+    missing = sorted(wanted - _tables()) + sorted(_TRIGGERS - _triggers())
+    if missing:
+        names = ", ".join(missing[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
+        text = _("The database lacks tables or triggers: %(names)s.") % {"names": names}
+        advice = _(
+            "Grant the database user all privileges, TRIGGER among them. If that changes nothing, the database was "
+            "loaded from an incomplete dump: restore a backup into an empty one."
+        )
+        yield Finding(Area.DATABASE, Level.FAILURE, text, advice)
+
+
+def _tables() -> set[str]:
+    return set(connection.introspection.table_names())
+
+
+def _triggers() -> set[str]:
+    query = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+        "mysql": "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
+    }
+    return {name for (name,) in _rows(query[connection.vendor])}
+
+
+def _check_primary() -> Iterator[Finding]:
+    """A proxy that splits reads from writes sends single queries elsewhere than transactions."""
+    identity = "SELECT @@hostname, @@port, @@server_id"
+    with transaction.atomic():
+        inside = _rows(f"{identity} FOR UPDATE")
+    if inside != _rows(identity):
+        text = _("Reads and writes go to different database servers, whose clocks and rows may differ.")
+        advice = _("Have the database proxy send all connections of Headline to the primary.")
+        yield Finding(Area.DATABASE, Level.FAILURE, text, advice)
+    elif is_read_only():
+        text = _("The database server is read-only, such as a replica.")
+        yield Finding(Area.DATABASE, Level.FAILURE, text, _("Point DATABASE_URL at the primary."))
+
+
+def _check_server() -> Iterator[Finding]:
+    names = ("wait_timeout", "max_allowed_packet", "innodb_flush_log_at_trx_commit")
+    ((patience, packet, flush),) = _rows(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
+    if int(patience) < settings.CONNECTION_LIFETIME:
+        yield _warn("wait_timeout", patience, _("Set it to at least a minute: idle connections are closed too early."))
+    if int(packet) < _LEAST_PACKET:
+        yield _warn("max_allowed_packet", packet, _("Set it to 16M: long articles could not be saved."))
+    if int(flush) != 1:
+        yield _warn(names[2], flush, _("Set it to 1: a power cut may lose the last second of changes."))
+
+
+def _warn(name: str, value: object, advice: str) -> Finding:
+    text = _("The database's %(name)s is %(value)s.") % {"name": name, "value": value}
+    return Finding(Area.DATABASE, Level.WARNING, text, advice)
+
+
+def _rows(query: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())

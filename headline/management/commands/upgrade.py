@@ -1,0 +1,75 @@
+"""`manage.py upgrade`: checks, backs up and migrates beside running services, then reloads them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from headline.backup.archive import BackupError
+from headline.backup.upgrade import exclusive, migrate, pending_migrations, refuse_beside_workers
+from headline.backup.write import write_backup
+from headline.management.commands.backup import REFUSED
+
+_PRIVATE = 0o700
+
+
+class Command(BaseCommand):
+    """Run it after installing the new version, while services of the old version run."""
+
+    help = "Check, back up and migrate beside running services of the version before, then reload them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The backup, and how services are reloaded."""
+        parser.add_argument("--backup", type=Path, help="file or directory; default: backups in DATA_DIR")
+        parser.add_argument(
+            "--reload",
+            action="append",
+            default=[],
+            metavar="COMMAND",
+            help="command that reloads a service, such as 'systemctl reload headline-web'; may be repeated",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check, back up, migrate, reload; stop at the first failure."""
+        self.check(databases=["default"])
+        try:
+            with exclusive():
+                self._migrate(options["backup"])
+        except BackupError as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        if not settings.DEBUG:
+            call_command("collectstatic", interactive=False, verbosity=0)
+        for command in options["reload"]:
+            _run(command)
+            self.stdout.write(f"ran {command}")
+        if not options["reload"]:
+            self.stdout.write("Now restart web servers and workers, one after another.")
+
+    def _migrate(self, target: Path | None) -> None:
+        migrations = pending_migrations()
+        refuse_beside_workers(migrations)
+        path, _manifest = write_backup(target or _default_directory())
+        self.stdout.write(f"backup={path}")
+        migrate(migrations, str(path))
+        self.stdout.write(f"migrated={len(migrations)}")
+
+
+def _default_directory() -> Path:
+    directory = Path(settings.DATA_DIR) / "backups"
+    directory.mkdir(mode=_PRIVATE, exist_ok=True)
+    return directory
+
+
+def _run(command: str) -> None:
+    try:
+        subprocess.run(shlex.split(command), check=True)  # noqa: S603 (the operator's own)
+    except (OSError, subprocess.CalledProcessError) as error:
+        message = f"{command} failed ({error}): the database is migrated. Reload the services by hand."
+        raise CommandError(message) from error

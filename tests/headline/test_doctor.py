@@ -1,0 +1,190 @@
+"""The diagnosis of an installation: `manage.py doctor` and the System screen."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections import namedtuple
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from articles.roles import Role
+from headline.doctor import servers
+from headline.doctor.examine import examine
+from headline.doctor.findings import Area, Finding, Level
+from scheduling.models import WorkerHeartbeat
+from scheduling.services import read_database_clock
+from tests.articles.factories import make_member, make_user
+from tests.conftest import Manage
+from tests.harness import free_port
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECURE = {
+    "DJANGO_DEBUG": "off",
+    "DJANGO_SECRET_KEY": "key-hunter2-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
+    "SITE_URL": "https://news.example.org",
+    "PROXY_COUNT": "1",
+    "EMAIL_URL": "smtp+tls://mailer:mail-hunter2@mail.example.org:587",
+    "METRICS_TOKEN": "metrics-hunter2",
+    "CDN_PURGE_HEADER": "Authorization: Bearer cdn-hunter2",
+}
+
+
+@pytest.fixture(autouse=True)
+def worker(transactional_db: None) -> WorkerHeartbeat:
+    """A worker with a recent heartbeat."""
+    now, queue = read_database_clock(), "redis" if connection.vendor == "mysql" else "database"
+    return WorkerHeartbeat.objects.create(name="w:1", task_types=[], started_at=now, seen_at=now, queue=queue)
+
+
+def found(area: Area, *, outward: bool = False) -> list[Finding]:
+    return [finding for finding in examine(outward=outward) if finding.area is area]
+
+
+def only(area: Area, *, outward: bool = False) -> tuple[Level, str]:
+    (finding,) = found(area, outward=outward)
+    return finding.level, str(finding.text)
+
+
+def test_a_sound_installation_is_described_and_without_warnings_exits_with_0(manage: Manage) -> None:
+    """The tests' MariaDB and Redis are set up for speed, which is named."""
+    done = manage("doctor", "--offline", env={**SECURE, "CDN_PURGE_HEADER": ""})
+    warnings = [line for line in done.stdout.splitlines() if line.startswith(("WARNING", "FAILURE"))]
+    if connection.vendor == "sqlite":
+        assert (done.returncode, warnings) == (0, []), done.stdout
+    else:
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "innodb_flush_log_at_trx_commit is 2" in warnings[0]
+        assert "share the memory of one server" in warnings[1]
+        assert "does not evict" in warnings[2]
+        assert len(warnings) == 3
+    assert [label for label in Area.labels if f"{label}:" not in done.stdout] == []
+
+
+def test_without_a_database_the_rest_is_examined_and_no_secret_is_printed(manage: Manage) -> None:
+    address = f"mysql://root:db-hunter2@127.0.0.1:{free_port()}/headline"
+    purge = f"http://127.0.0.1:{free_port()}/key-hunter2"
+    done = manage("doctor", "--json", env={**SECURE, "DATABASE_URL": address, "CDN_PURGE_URLS": purge})
+    assert done.returncode == 2, done.stderr
+    report = json.loads(done.stdout)
+    levels = {row["area"]: row["level"] for row in report["findings"] if row["level"] == "failure"}
+    assert report["status"] == "failure"
+    assert set(levels) == {"database", "mail", "cdn"}
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("seconds", "level"), [(0.02, Level.OK), (0.5, Level.WARNING), (-5, Level.FAILURE)])
+def test_the_clock(monkeypatch: pytest.MonkeyPatch, seconds: float, level: Level) -> None:
+    monkeypatch.setattr("headline.health.clock_offset", lambda: seconds)
+    assert only(Area.CLOCK)[0] == level
+
+
+def test_the_clock_of_another_machine(worker: WorkerHeartbeat) -> None:
+    WorkerHeartbeat.objects.update(clock_offset_ms=-5000)
+    assert only(Area.CLOCK) == (
+        Level.FAILURE,
+        "The database's clock differs from that of the worker w:1 by -5.0 seconds.",
+    )
+
+
+def test_no_worker(worker: WorkerHeartbeat) -> None:
+    worker.delete()
+    assert [(one.code, one.level) for one in found(Area.WORKERS)] == [("no_worker", Level.FAILURE)]
+
+
+def test_a_database_from_an_incomplete_dump(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = servers._tables() - {"taskinfo"}
+    monkeypatch.setattr(servers, "_triggers", lambda: servers._TRIGGERS - {"audit_refuses_update"})
+    monkeypatch.setattr(servers, "_tables", lambda: tables)
+    texts = [str(one.text) for one in found(Area.DATABASE) if one.level is Level.FAILURE]
+    assert texts == ["The database lacks tables or triggers: taskinfo, audit_refuses_update."]
+
+
+def test_migrations_that_are_not_applied() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_migrations SET app = 'elsewhere' WHERE app = 'headline_api'")
+        texts = [str(one.text) for one in found(Area.DATABASE)]
+        cursor.execute("UPDATE django_migrations SET app = 'headline_api' WHERE app = 'elsewhere'")
+    assert "Migrations that are not applied: 3." in texts
+    assert not any("lacks" in text for text in texts)
+
+
+def test_reads_from_another_server_than_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "_rows", lambda query: [(connection.in_atomic_block,)])
+    assert [one.level for one in servers._check_primary()] == [Level.FAILURE]
+
+
+@pytest.mark.parametrize(("free", "level"), [(10**9, Level.WARNING), (10**7, Level.FAILURE)])
+def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, free: int, level: Level) -> None:
+    usage = namedtuple("usage", ["total", "used", "free"])
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**12, 10**12 - free, free))
+    assert only(Area.DISK)[0] == level
+
+
+def test_cron_jobs_that_do_not_run(settings: Any, tmp_path: Path) -> None:
+    program = tmp_path / "crontab"
+    program.write_text("#!/bin/sh\necho '* * * * * true # django-cronjobs for headline'\n")
+    program.chmod(0o755)
+    settings.CRONTAB_EXECUTABLE, settings.CRON_LOG = str(program), tmp_path / "cron.log"
+    assert only(Area.CRON)[0] == Level.WARNING
+    settings.CRON_LOG.touch()
+    assert only(Area.CRON)[0] == Level.OK
+
+
+def test_secrets_that_others_may_read(settings: Any, tmp_path: Path) -> None:
+    settings.CRON_COPY = tmp_path / "cron.env"
+    settings.CRON_COPY.touch(mode=0o640)
+    assert f"may read the secrets in {settings.CRON_COPY}" in " ".join(str(one.text) for one in found(Area.KEYS))
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Refuses purges."""
+
+    def do_PURGE(self) -> None:
+        self.send_error(403)
+
+    def log_message(self, *values: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def proxy() -> Iterator[str]:
+    """The address of a proxy that refuses purges."""
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_mail_and_purges_are_tried_on_request(settings: Any, proxy: str) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    settings.CDN_PURGE_URLS = [proxy]
+    assert only(Area.MAIL)[0] == Level.OK
+    level, text = only(Area.MAIL, outward=True)
+    assert (level, "127.0.0.1 refuses" in text) == (Level.FAILURE, True)
+    texts = [str(one.text) for one in found(Area.CDN, outward=True) if one.level is Level.FAILURE]
+    assert texts == ["127.0.0.1 refuses a purge: HTTP Error 403: Forbidden"]
+
+
+def test_the_screen_is_for_operators(client: Client, settings: Any, proxy: str) -> None:
+    client.force_login(make_user("ann", "view_article"))
+    assert client.get("/admin/desk/system/").status_code == 403
+    assert "System status" not in client.get("/admin/").text
+    client.force_login(make_member(Role.OPERATOR))
+    settings.CDN_PURGE_URLS = [proxy]
+    assert "/admin/desk/system/" in client.get("/admin/").text
+    page = client.get("/admin/desk/system/")
+    assert "Workers are running" in page.text
+    assert "refuses a purge" not in page.text
+    assert "refuses a purge" in client.post("/admin/desk/system/").text

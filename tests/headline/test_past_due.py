@@ -1,0 +1,117 @@
+"""What was due between a backup and its restore: published, rescheduled or held as the report says, silently."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.db.models import Count, QuerySet
+
+from articles import events
+from articles.exchange import PastDue
+from articles.models import Article, BulkAction, BulkActionItem, Notification, Release
+from articles.publishing import advance_bulk_action
+from articles.task_types import BULK_ACTION, PURGE
+from headline.backup import past_due
+from headline.backup.archive import Manifest
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import add_task, add_tasks, read_database_clock
+from tests.articles.factories import make_article, make_editor, make_release, soon
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+Restore = Callable[[PastDue], list[str]]
+
+
+@pytest.fixture
+def restore(monkeypatch: pytest.MonkeyPatch) -> Restore:
+    """Treat the present rows as just loaded from a backup made two hours ago; returns the report's lines."""
+    monkeypatch.setattr(events, "_subscribers", {})
+
+    def run(choice: PastDue) -> list[str]:
+        manifest = Manifest("0.1.0", soon(hours=-2).isoformat(), [], {}, [])
+        held = past_due.hold(apps, manifest)
+        return [str(line).partition(":")[0] for line in past_due.apply(held, choice)]
+
+    return run
+
+
+def due_release(*members: Article) -> Release:
+    """A release that became due an hour ago."""
+    release = make_release(*members, by=make_editor())
+    QuerySet(Release).filter(pk=release.pk).update(status=Release.Status.SCHEDULED, publish_at=soon(hours=-1))
+    return release
+
+
+def due_article(title: str = "Since", **values: object) -> Article:
+    return make_article(title, status=Status.APPROVED, publish_at=soon(hours=-1), **values)
+
+
+def test_a_published_release_notifies_of_nothing_beside_earlier_notifications(restore: Restore) -> None:
+    chief = make_editor("bob")
+    earlier = {
+        Notification.objects.create(user=chief, kind="assigned", article_title="Earlier", at=soon(hours=-3)).pk
+        for _number in range(8)
+    }
+    due_release(make_article("Member", status=Status.APPROVED))
+    restore(PastDue.PUBLISH)
+    assert Release.objects.get().status == Release.Status.PUBLISHED
+    assert set(Notification.objects.values_list("pk", flat=True)) == earlier
+
+
+def test_a_release_that_cannot_be_published_is_reported_as_failed(restore: Restore) -> None:
+    release = due_release(make_article("Not approved"))
+    assert restore(PastDue.PUBLISH) == [f"failed release {release.pk}"]
+    assert Release.objects.get().status == Release.Status.FAILED
+    assert not Notification.objects.exists()
+
+
+@pytest.mark.parametrize("choice", list(PastDue))
+def test_an_article_whose_time_to_be_unpublished_is_past_is_held(restore: Restore, choice: PastDue) -> None:
+    article = due_article(unpublish_at=soon(minutes=-30))
+    assert restore(choice) == [f"held article {article.pk}"]
+    article.refresh_from_db()
+    assert (article.status, article.publish_at) == (Status.APPROVED, None)
+    assert not TaskInfo.objects.exists()
+
+
+def test_times_are_counted_as_without_the_expired(restore: Restore) -> None:
+    expired, other = due_article("Expired", unpublish_at=soon(seconds=1)), due_article("Other")
+    next_minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1)
+    assert sorted(restore(PastDue.RESCHEDULE)) == [f"held article {expired.pk}", f"rescheduled article {other.pk}"]
+    other.refresh_from_db()
+    assert other.publish_at is not None
+    assert other.publish_at - next_minute in (timedelta(0), timedelta(minutes=1))  # the minute may have ended
+
+
+def test_a_running_bulk_action_ends_where_it_was(restore: Restore) -> None:
+    done, pending = make_article("Done"), make_article("Pending")
+    now = soon(hours=-3)
+    running = BulkAction.objects.create(user=make_editor(), transition="submit", created_at=now, started_at=now)
+    states = BulkActionItem.State
+    for article, state in ((done, states.DONE), (pending, states.PENDING)):
+        BulkActionItem.objects.create(bulk_action=running, article_id=article.pk, title=article.title, state=state)
+    add_task(BULK_ACTION, execute_time=now, parameters={"bulk_action_id": running.pk}, key=f"{running.pk}:1")
+    restore(PastDue.PUBLISH)
+    assert not advance_bulk_action(running.pk)
+    assert running.counts() == {"total": 2, "done": 1, "refused": 1}
+    pending.refresh_from_db()
+    assert pending.status == Status.DRAFT
+
+
+def test_more_tasks_than_a_statement_may_have_parameters(restore: Restore) -> None:
+    connection.ensure_connection()
+    if connection.vendor == "sqlite":
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 200)
+    past = {"execute_time": soon(hours=-1), "parameters": {}}
+    add_tasks([{"task_type": name, **past} for name in (PURGE, "programs.past") for _number in range(300)])
+    lines = restore(PastDue.HOLD)
+    assert len(lines) == 300
+    assert not TaskInfo.objects.exists()
+    found = TaskInfoLog.objects.order_by().values_list("status").annotate(count=Count("pk"))
+    assert dict(found) == {TaskInfoLog.Status.CANCELLED: 300, TaskInfoLog.Status.FAILED: 300}

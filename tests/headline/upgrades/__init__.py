@@ -1,0 +1,1 @@
+"""Later versions of the test app, each a package for the setting MIGRATION_MODULES."""

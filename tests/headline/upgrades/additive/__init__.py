@@ -1,0 +1,1 @@
+"""Migrations of the test app that tests of upgrades apply."""

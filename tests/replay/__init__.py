@@ -1,0 +1,1 @@
+"""The documentation for operators, replayed on a new Debian."""
