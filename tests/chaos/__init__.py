@@ -1,5 +1,7 @@
-"""Chaos tests: real servers and workers are killed, stopped and given wrong clocks while tasks become due.
+"""The fault proof: real servers and workers are killed, stopped, cut off and given wrong clocks while editors work.
 
-After each fault nothing may be lost, nothing may have happened twice and nothing early. `test_storm.py` is its short
-form and runs with all tests; `make chaos` runs the rest, one fault at a time, and prints how late the tasks were.
+A proof (`proof`) draws a plan of faults by a seed (`plan`, `faults`). Simulated editors (`newsroom`) and readers
+(`readers`) use the system (`system`) during that time and write a history (`history`). A checker (`checker`,
+`timeline`) accounts for everything in it with the database's contents at the end (`dump`). `mutants` lists the guards
+without which it must fail. The other tests try one thing each.
 """

@@ -1,184 +1,363 @@
-"""Faults. Each is applied to a `Trial` and returns when it is over."""
+"""The faults. Each is a context manager: the fault is on while the block lasts, and over when it has ended."""
 
 from __future__ import annotations
 
+import json
 import os
-import re
+import random
 import signal
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from redis import Redis, RedisError
+import MySQLdb
+import redis
 
 from scheduling.queues.topics import encode_id
-from tests.harness import Server, eventually
+from tests.chaos.history import Added, History, now
+from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
+from tests.chaos.system import System
+from tests.harness import Process, Server, Stand, eventually, rows
 
-if TYPE_CHECKING:
-    from tests.chaos.trial import Trial
-
-Fault = Callable[["Trial"], None]
-
-OUTAGE = 3.0  # seconds a server or worker is away, unless the fault says otherwise
-
-
-def empty_redis(trial: Trial) -> None:
-    """An operator runs FLUSHALL."""
-    trial.stand.queue().flushall()
+Holds = list[int]
+"""Articles that a fault delays by itself; filled while it begins."""
 
 
-def kill_worker(trial: Trial) -> None:
-    """A worker dies of SIGKILL in the middle of a batch."""
-    process, _ = _begin(trial, "probe.slow", seconds=2)
-    os.kill(process, signal.SIGKILL)
+@dataclass
+class Scene:
+    """What faults need: the system, the history, and random numbers of their own."""
+
+    system: System
+    history: History
+    random: random.Random
+    holds: Holds | None = None
+
+    @property
+    def stand(self) -> Stand:
+        """MariaDB and Redis."""
+        return self.system.stand
+
+    def rows(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:
+        """The rows of a query; none while MariaDB is away."""
+        try:
+            connection = connect(self.stand)
+            try:
+                return rows(connection, sql, *arguments)
+            finally:
+                connection.close()
+        except MySQLdb.Error:
+            return []
 
 
-def kill_supervisor(trial: Trial) -> None:
-    """The supervisor is killed, and another one is started."""
-    trial.workers.kill()
-    trial.start_workers()
+def connect(stand: Stand) -> Any:
+    """A connection to MariaDB that gives up soon: it may be frozen by a fault that this thread has to end."""
+    return stand.connect(connect_timeout=1, read_timeout=3, write_timeout=3)
 
 
-def freeze_worker(trial: Trial) -> None:
-    """A worker is stopped in the middle of a batch, and continues long after its tasks were due."""
-    process, task_id = _begin(trial, "probe.slow", seconds=2)
-    with _stopped([process]):
-        _offer(trial, "probe.slow", [task_id])
-        _another_runs(trial, task_id)
-        time.sleep(OUTAGE)
+_SPREAD = 6.0  # seconds over which the tasks of a burst become due
+
+Fault = Callable[[Scene], AbstractContextManager[object]]
 
 
-def _another_runs(trial: Trial, in_hand: int) -> None:
-    """No worker waits for the row that the stopped worker has locked, although its hint was requeued."""
-    task_id = trial.insert("probe.note")
-    locks = "SELECT lock_trx_id, lock_mode FROM information_schema.innodb_locks WHERE lock_data = %s"
-
-    def has_run() -> bool:
-        waiting = trial.stand.rows(locks, in_hand)
-        assert not waiting, f"a worker waits for one that stands still: {waiting}"
-        return _is_closed(trial, task_id)
-
-    eventually(has_run, 30, "nothing runs beside a worker that stands still")
+def children(pid: int) -> list[int]:
+    """The processes that `pid` has started."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
-def restart_redis(trial: Trial) -> None:
-    """Redis is stopped and comes back empty."""
-    trial.stand.redis.stop()
-    time.sleep(OUTAGE)
-    trial.stand.redis.start()
-
-
-def stop_redis_for_ten_seconds(trial: Trial) -> None:
-    """The same for longer."""
-    trial.stand.redis.kill()
-    time.sleep(10)
-    trial.stand.redis.start()
-
-
-def black_hole_redis(trial: Trial) -> None:
-    """Redis accepts commands and never responds."""
-    with _frozen(trial.stand.redis):
-        time.sleep(OUTAGE)
-
-
-def fill_redis(trial: Trial) -> None:
-    """Redis is out of memory and refuses to write."""
-    redis = trial.stand.queue()
-    redis.config_set("maxmemory", "1")
-    time.sleep(OUTAGE)
-    redis.config_set("maxmemory", "0")
-
-
-def demote_redis(trial: Trial) -> None:
-    """A failover leaves the workers with a replica, which is read-only."""
-    redis = trial.stand.queue()
-    redis.replicaof("127.0.0.1", "1")
-    time.sleep(OUTAGE)
-    redis.replicaof("NO", "ONE")
-
-
-def kill_mariadb(trial: Trial) -> None:
-    """MariaDB is killed and restarted."""
-    trial.stand.mariadb.kill()
-    trial.stand.mariadb.start()
-
-
-def freeze_mariadb(trial: Trial) -> None:
-    """MariaDB is stopped for a while."""
-    with _frozen(trial.stand.mariadb):
-        time.sleep(OUTAGE)
-
-
-def refresh_twice_at_once(trial: Trial) -> None:
-    """Two operators run refresh at the same time as the workers."""
-    passes = [trial.stand.start("manage.py", "refresh") for _ in range(2)]
-    assert [process.wait() for process in passes] == [0, 0]
-
-
-def offer_early_hints(trial: Trial) -> None:
-    """Hints of tasks that are not due are made ready."""
-    for task_type in ("probe.note", "articles.publish"):
-        later = "execute_time > UTC_TIMESTAMP(6) + INTERVAL 1 SECOND ORDER BY execute_time LIMIT 100"
-        rows = trial.stand.rows(f"SELECT task_id FROM taskinfo WHERE task_type = '{task_type}' AND {later}")
-        if ids := [task_id for (task_id,) in rows]:
-            _offer(trial, task_type, ids)
-
-
-def set_clocks(trial: Trial) -> None:
-    """The workers' clocks are set earlier and later, and Redis' clock is set back by an hour."""
-    for seconds in (5, -10):
-        trial.add("probe.clock", 4, parameters={"seconds": seconds})
-        set_redis_back(trial.stand.queue())
-
-
-def set_redis_back(client: Redis) -> None:
-    """Keys expire an hour late."""
-    for key in client.scan_iter():
-        if client.pttl(key) >= 0:
-            client.pexpire(key, 3_600_000)
-
-
-def correct_what_fails(trial: Trial) -> None:
-    """A task is corrected during its last failing attempt; then it has another version, and is due at once."""
-    process, task_id = _begin(trial, "probe.broken", seconds=1)
-    with _stopped(trial.workers.children() - {process}):  # or they would run it before its failure is noted
-        trial.correct(task_id)
-        eventually(lambda: _is_closed(trial, task_id), 30, "a corrected task was not run")
-
-
-def write_garbage(trial: Trial) -> None:
-    """Another program writes to the queue's keys."""
-    redis = trial.stand.queue()
-    with suppress(RedisError):
-        redis.zadd("sched:future:{probe.note:0}", {"not a task": 0, "": 1})
-        redis.rpush("sched:ready:{probe.note:0}", encode_id(99), "nonsense")
-        redis.sadd("sched:topics", "::", "nonsense")
-
-
-def _offer(trial: Trial, task_type: str, ids: Sequence[int]) -> None:
-    """Make hints ready, and wait until workers have popped them."""
-    redis, key = trial.stand.queue(), f"sched:ready:{{{task_type}:0}}"
-    hints = {encode_id(task_id) for task_id in ids}
-    redis.sadd("sched:topics", f"{task_type}:0")  # a Redis that came back empty may not know it
-    redis.lpush(key, *hints)
-    eventually(lambda: hints.isdisjoint(redis.lrange(key, 0, -1)), 30, "no worker pops hints")
-
-
-def _is_closed(trial: Trial, task_id: int) -> bool:
-    return bool(trial.stand.rows("SELECT 1 FROM taskinfo_logs WHERE task_id = %s AND status <> 0", task_id))
+# Processes
 
 
 @contextmanager
-def _stopped(processes: Collection[int]) -> Iterator[None]:
-    for pid in processes:
-        os.kill(pid, signal.SIGSTOP)
+def kill_worker(scene: Scene) -> Iterator[None]:
+    """A worker dies of SIGKILL, whatever it is doing."""
+    _kill_one(scene, scene.system.workers)
+    yield
+
+
+@contextmanager
+def kill_web(scene: Scene) -> Iterator[None]:
+    """A process of the web server dies of SIGKILL."""
+    _kill_one(scene, scene.system.web)
+    yield
+
+
+def _kill_one(scene: Scene, parent: Process) -> None:
+    if found := children(parent.pid):
+        with suppress(ProcessLookupError):
+            os.kill(scene.random.choice(found), signal.SIGKILL)
+
+
+@contextmanager
+def stop_worker(scene: Scene) -> Iterator[None]:
+    """A worker stands still, and goes on."""
+    with _stopped(children(scene.system.workers.pid)[:1]):
+        yield
+
+
+@contextmanager
+def stop_all_workers(scene: Scene) -> Iterator[None]:
+    """All workers and their supervisor stand still, and go on."""
+    with _stopped([scene.system.workers.pid, *children(scene.system.workers.pid)]):
+        yield
+
+
+@contextmanager
+def stop_web(scene: Scene) -> Iterator[None]:
+    """A process of the web server stands still, and goes on."""
+    with _stopped(children(scene.system.web.pid)[:1]):
+        yield
+
+
+@contextmanager
+def kill_supervisor(scene: Scene) -> Iterator[None]:
+    """The supervisor is killed; another one is started later."""
+    scene.system.kill_supervisor()
+    yield
+    scene.system.start_workers()
+
+
+@contextmanager
+def kill_site(scene: Scene) -> Iterator[None]:
+    """The web server is killed with all its processes; another one is started later."""
+    scene.system.kill_web()
+    yield
+    scene.system.start_web()
+
+
+@contextmanager
+def _stopped(pids: list[int]) -> Iterator[None]:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in processes:
-            os.kill(pid, signal.SIGCONT)
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+# MariaDB
+
+
+@contextmanager
+def kill_mariadb(scene: Scene) -> Iterator[None]:
+    """MariaDB is killed, and started again."""
+    scene.stand.mariadb.kill()
+    yield
+    scene.stand.mariadb.start()
+
+
+@contextmanager
+def freeze_mariadb(scene: Scene) -> Iterator[None]:
+    """MariaDB stands still, and goes on."""
+    with _frozen(scene.stand.mariadb):
+        yield
+
+
+@contextmanager
+def read_only_mariadb(scene: Scene) -> Iterator[None]:
+    """MariaDB refuses to write."""
+    with _variable(scene, "read_only", 1, 0):
+        yield
+
+
+@contextmanager
+def fill_disk(scene: Scene) -> Iterator[None]:
+    """MariaDB refuses to write the audit log, as if its disk were full."""
+    full = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'The table is full'"
+    connection = as_root(scene.stand)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_wait_timeout = 2")
+        with suppress(MySQLdb.Error):  # transactions use the table for longer
+            cursor.execute(f"CREATE TRIGGER full BEFORE INSERT ON articles_auditentry FOR EACH ROW {full}")
+        try:
+            yield
+        finally:
+            cursor.execute("SET lock_wait_timeout = 60")
+            cursor.execute("DROP TRIGGER IF EXISTS full")
+    connection.close()
+
+
+@contextmanager
+def exhaust_connections(scene: Scene) -> Iterator[None]:
+    """All connections are closed, and MariaDB accepts hardly any new ones."""
+    others = "SELECT id FROM information_schema.processlist WHERE user = 'headline' AND id <> CONNECTION_ID()"
+    with _variable(scene, "max_connections", 10, 200) as cursor:
+        cursor.execute(others)
+        for (thread,) in cursor.fetchall():
+            with suppress(MySQLdb.Error):  # it has ended
+                cursor.execute(f"KILL CONNECTION {thread}")
+        yield
+
+
+@contextmanager
+def deadlock(scene: Scene) -> Iterator[None]:
+    """Another program locks what becomes due, in descending order, again and again."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_lock_backwards, args=[scene, ended])
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _lock_backwards(scene: Scene, ended: threading.Event) -> None:
+    while not ended.wait(0.02):
+        due = scene.rows("SELECT task_id, `key` FROM taskinfo ORDER BY execute_time LIMIT 6")
+        statements = [f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE" for task_id, _key in due]
+        statements += [
+            f"SELECT 1 FROM articles_article WHERE id = {key} FOR UPDATE" for _task, key in due if str(key).isdecimal()
+        ]
+        with suppress(MySQLdb.Error), _transaction(scene) as cursor:
+            cursor.execute("SET innodb_lock_wait_timeout = 1")
+            for statement in reversed(statements):
+                cursor.execute(statement)
+                ended.wait(0.01)
+
+
+@contextmanager
+def hold_rows(scene: Scene) -> Iterator[None]:
+    """Another program holds the rows of some articles that become due next, and of their tasks."""
+    due = scene.rows(
+        "SELECT task_id, `key` FROM taskinfo WHERE task_type LIKE 'articles.%%' AND `key` REGEXP '^[0-9]+$'"
+        " ORDER BY execute_time LIMIT 2"
+    )
+    scene.holds = [int(key) for _task_id, key in due]
+    with suppress(MySQLdb.Error), _transaction(scene) as cursor:
+        for task_id, key in due:
+            cursor.execute(f"SELECT 1 FROM articles_article WHERE id = {key} FOR UPDATE SKIP LOCKED")
+            cursor.execute(f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE SKIP LOCKED")
+        yield
+        return
+    yield  # MariaDB is away
+
+
+@contextmanager
+def _transaction(scene: Scene) -> Iterator[Any]:
+    connection = connect(scene.stand)
+    try:
+        connection.autocommit(False)
+        yield connection.cursor()
+    finally:
+        with suppress(MySQLdb.Error):
+            connection.rollback()
+            connection.close()
+
+
+@contextmanager
+def _variable(scene: Scene, name: str, value: int, usual: int) -> Iterator[Any]:
+    """Set a variable over a connection that stays open, because there may be no other one."""
+    connection = as_root(scene.stand)  # MariaDB has no other fault now
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET GLOBAL {name} = {value}")
+        try:
+            yield cursor
+        finally:
+            cursor.execute(f"SET GLOBAL {name} = {usual}")
+    connection.close()
+
+
+def as_root(stand: Stand) -> Any:
+    """A connection that may set variables and write while MariaDB is read-only, as no process of Headline may."""
+    socket = str(stand.mariadb.cwd / "mariadb.sock")
+    return MySQLdb.connect(unix_socket=socket, user="root", database="headline", autocommit=True)
+
+
+# Redis
+
+
+@contextmanager
+def flush_redis(scene: Scene) -> Iterator[None]:
+    """An operator runs FLUSHALL."""
+    _configure(scene, lambda client: client.flushall())
+    yield
+
+
+@contextmanager
+def kill_redis(scene: Scene) -> Iterator[None]:
+    """Redis is killed, and comes back empty."""
+    scene.stand.redis.kill()
+    yield
+    scene.stand.redis.start()
+
+
+@contextmanager
+def freeze_redis(scene: Scene) -> Iterator[None]:
+    """Redis accepts commands and does not respond."""
+    with _frozen(scene.stand.redis):
+        yield
+
+
+@contextmanager
+def fill_redis(scene: Scene) -> Iterator[None]:
+    """Redis is out of memory and refuses to write."""
+    _configure(scene, lambda client: client.config_set("maxmemory", "1"))
+    yield
+    _configure(scene, lambda client: client.config_set("maxmemory", "0"))
+
+
+@contextmanager
+def demote_redis(scene: Scene) -> Iterator[None]:
+    """A failover leaves a replica, which is read-only."""
+    _configure(scene, lambda client: client.replicaof("127.0.0.1", "1"))
+    yield
+    _configure(scene, lambda client: client.replicaof("NO", "ONE"))
+
+
+@contextmanager
+def set_redis_back(scene: Scene) -> Iterator[None]:
+    """Redis' clock is set back by an hour: keys expire an hour late."""
+
+    def extend(client: redis.Redis) -> None:
+        for key in client.scan_iter("*lock*"):
+            if client.pttl(key) >= 0:
+                client.pexpire(key, 3_600_000)
+
+    _configure(scene, extend)
+    yield
+
+
+@contextmanager
+def write_garbage(scene: Scene) -> Iterator[None]:
+    """Another program writes to the queue's keys."""
+
+    def write(client: redis.Redis) -> None:
+        for kind in ("articles.publish", "probe.note"):
+            client.zadd(f"sched:future:{{{kind}:0}}", {"not a task": 0, "": 1})
+            client.rpush(f"sched:ready:{{{kind}:0}}", encode_id(99), "nonsense")
+        client.sadd("sched:topics", "::", "nonsense")
+
+    _configure(scene, write)
+    yield
+
+
+@contextmanager
+def offer_early_hints(scene: Scene) -> Iterator[None]:
+    """Hints of tasks that are not due are made ready, several times."""
+    rows = scene.rows("SELECT task_id, task_type, priority FROM taskinfo ORDER BY execute_time LIMIT 200")
+
+    def push(client: redis.Redis) -> None:
+        for task_id, task_type, priority in rows * 2:
+            client.sadd("sched:topics", f"{task_type}:{priority}")
+            client.lpush(f"sched:ready:{{{task_type}:{priority}}}", encode_id(task_id))
+
+    _configure(scene, push)
+    yield
+
+
+def _configure(scene: Scene, change: Callable[[redis.Redis], object]) -> None:
+    with suppress(redis.RedisError):
+        client = redis.Redis.from_url(scene.stand.environment["REDIS_URL"], socket_timeout=1.0)
+        change(client)
 
 
 @contextmanager
@@ -191,18 +370,173 @@ def _frozen(server: Server) -> Iterator[None]:
         server.process.send_signal(signal.SIGCONT)
 
 
-def _begin(trial: Trial, task_type: str, *, seconds: float) -> tuple[int, int]:
-    """The process id of a worker that has just begun a task that takes some seconds, and the task's id."""
-    seen = len(_begun(trial, task_type))
-    task_id = trial.insert(task_type, parameters={"seconds": seconds})
-    eventually(lambda: len(_begun(trial, task_type)) > seen, 30, "no worker runs a task without a hint")
-    return _begun(trial, task_type)[-1], task_id
+# The network
 
 
-def _begun(trial: Trial, task_type: str) -> list[int]:
-    return [int(pid) for pid in re.findall(rf"{task_type} begins in process (\d+)", trial.workers.output)]
+def _between(name: str, fault: Callable[[Proxy, Scene], AbstractContextManager[None]]) -> Fault:
+    def apply(scene: Scene) -> AbstractContextManager[None]:
+        return fault(getattr(scene.system, f"{name}_proxy"), scene)
+
+    return apply
 
 
-def children(pid: int) -> list[int]:
-    """The processes that `pid` has started."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def _swallow(proxy: Proxy, scene: Scene) -> AbstractContextManager[None]:
+    """A firewall drops all data; connections of that time stay dead."""
+    return proxy.silence()
+
+
+def _swallow_one_way(proxy: Proxy, scene: Scene) -> AbstractContextManager[None]:
+    """Only requests arrive, or only replies."""
+    return proxy.silence(scene.random.choice((REQUESTS, REPLIES)))
+
+
+def _delay(proxy: Proxy, scene: Scene) -> AbstractContextManager[None]:
+    """Each packet is late."""
+    return proxy.delay(scene.random.uniform(0.005, 0.1))
+
+
+@contextmanager
+def _reset(proxy: Proxy, scene: Scene) -> Iterator[None]:
+    """All connections break."""
+    proxy.reset()
+    yield
+
+
+# Clocks
+
+
+@contextmanager
+def skew_workers(scene: Scene) -> Iterator[None]:
+    """The clock of the workers' machine is set off by minutes, and back."""
+    with _skewed(scene, "workers"):
+        yield
+
+
+@contextmanager
+def skew_web(scene: Scene) -> Iterator[None]:
+    """The clock of the web server's machine is set off by minutes, and back."""
+    with _skewed(scene, "web"):
+        yield
+
+
+@contextmanager
+def _skewed(scene: Scene, machine: str) -> Iterator[None]:
+    scene.system.set_clock(machine, scene.random.choice((-600, -10, -1, 1, 10, 600)))
+    try:
+        yield
+    finally:
+        scene.system.set_clock(machine, 0)
+
+
+# Tasks and commands
+
+
+@contextmanager
+def poison(scene: Scene) -> Iterator[None]:
+    """A burst of tasks, among them some that fail, and one that kills its worker twice; some have no hint."""
+    kinds = {3: ("probe.fail", {"times": 1}), 7: ("probe.kill", {"times": 1}), 13: ("probe.fail", {"times": 1})}
+    tasks = [(*kinds.get(number, ("probe.note", {})), now() + scene.random.uniform(0, _SPREAD)) for number in range(30)]
+    with suppress(MySQLdb.Error):  # what was stored nevertheless is not checked
+        for stored in store(scene, tasks):
+            note(scene, *stored)
+    yield
+
+
+def store(scene: Scene, tasks: Iterable[tuple[str, Mapping[str, Any], float]]) -> list[tuple[int, str, float]]:
+    """Store tasks as another program might: in SQL, without hints. Returns ids, types and due times."""
+    columns = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
+    stored = []
+    with _transaction(scene) as cursor:
+        cursor.execute("SET time_zone = '+00:00'")
+        for task_type, parameters, due in tasks:
+            task_id, at = scene.random.getrandbits(40), f"FROM_UNIXTIME({due:.6f})"
+            values = f"{task_id}, '{task_type}', 0, {at}, %s, 1, 0, UTC_TIMESTAMP(6), {at}"
+            row = [json.dumps(parameters)]
+            cursor.execute(f"INSERT INTO taskinfo ({columns}, lease_token) VALUES ({values}, '')", row)
+            logged = f"({columns}, status, worker, error, updated_at) VALUES ({values}, 0, '', '', UTC_TIMESTAMP(6))"
+            cursor.execute(f"INSERT INTO taskinfo_logs {logged}", row)
+            stored.append((task_id, task_type, due))
+        cursor.connection.commit()
+    return stored
+
+
+def note(scene: Scene, task_id: int, task_type: str, due: float) -> None:
+    """Add a task that must have its effect to the history."""
+    scene.history.add(Added(began=now(), ended=now(), task_id=task_id, task_type=task_type, due=due))
+
+
+@contextmanager
+def correct_failing(scene: Scene) -> Iterator[None]:
+    """A task is corrected while its only attempt fails: then it has another version, and is due at once."""
+    workers, begun = scene.system.workers, "probe.broken begins in process "
+    seen = workers.output.count(begun)
+    with suppress(MySQLdb.Error, AssertionError):
+        ((task_id, _type, due),) = store(scene, [("probe.broken", {"seconds": 1}, now())])
+        eventually(lambda: workers.output.count(begun) > seen, 10)
+        process = int(workers.output.rpartition(begun)[2].split()[0])
+        with _stopped([pid for pid in children(workers.pid) if pid != process]):  # they would run it at once
+            corrected = "parameters = '{}', version = version + 1, attempts = 0, execute_time = UTC_TIMESTAMP(6)"
+            with _transaction(scene) as cursor:  # waits for the worker
+                found = cursor.execute(f"UPDATE taskinfo SET {corrected} WHERE task_id = {task_id}")
+                cursor.execute(f"UPDATE taskinfo_logs SET {corrected} WHERE task_id = {task_id}")
+                cursor.connection.commit()
+            if found:
+                note(scene, task_id, "probe.broken", due)
+            eventually(lambda: scene.rows("SELECT 1 FROM taskinfo_logs WHERE task_id = %s AND status <> 0", task_id), 5)
+    yield
+
+
+@contextmanager
+def refresh(scene: Scene) -> Iterator[None]:
+    """Cron runs refresh beside the workers."""
+    scene.system.refresh()
+    yield
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A fault, what it needs alone (two faults of one thing do not overlap), and whether it lasts."""
+
+    fault: Fault
+    of: str
+    lasts: bool = True
+    weight: float = 1.0
+
+
+KINDS: Mapping[str, Kind] = {
+    "worker killed": Kind(kill_worker, "worker", lasts=False, weight=3),
+    "worker stopped": Kind(stop_worker, "worker", weight=2),
+    "all workers stopped": Kind(stop_all_workers, "worker"),
+    "supervisor killed": Kind(kill_supervisor, "worker"),
+    "web process killed": Kind(kill_web, "web", lasts=False, weight=3),
+    "web process stopped": Kind(stop_web, "web"),
+    "web server killed": Kind(kill_site, "web"),
+    "MariaDB killed": Kind(kill_mariadb, "mariadb"),
+    "MariaDB frozen": Kind(freeze_mariadb, "mariadb"),
+    "MariaDB read-only": Kind(read_only_mariadb, "mariadb"),
+    "MariaDB's disk full": Kind(fill_disk, "mariadb"),
+    "MariaDB out of connections": Kind(exhaust_connections, "mariadb"),
+    "deadlocks": Kind(deadlock, "rows"),
+    "rows held": Kind(hold_rows, "rows", weight=2),
+    "Redis flushed": Kind(flush_redis, "redis", lasts=False, weight=2),
+    "Redis killed": Kind(kill_redis, "redis"),
+    "Redis frozen": Kind(freeze_redis, "redis"),
+    "Redis full": Kind(fill_redis, "redis"),
+    "Redis read-only": Kind(demote_redis, "redis"),
+    "Redis' clock set back": Kind(set_redis_back, "redis", lasts=False),
+    "foreign keys in Redis": Kind(write_garbage, "redis", lasts=False),
+    "early hints": Kind(offer_early_hints, "redis", lasts=False, weight=2),
+    "MariaDB: black hole": Kind(_between("mariadb", _swallow), "mariadb network"),
+    "MariaDB: one-way black hole": Kind(_between("mariadb", _swallow_one_way), "mariadb network"),
+    "MariaDB: delays": Kind(_between("mariadb", _delay), "mariadb network"),
+    "MariaDB: resets": Kind(_between("mariadb", _reset), "mariadb network", lasts=False),
+    "Redis: black hole": Kind(_between("redis", _swallow), "redis network"),
+    "Redis: one-way black hole": Kind(_between("redis", _swallow_one_way), "redis network"),
+    "Redis: delays": Kind(_between("redis", _delay), "redis network"),
+    "Redis: resets": Kind(_between("redis", _reset), "redis network", lasts=False),
+    "workers' clock set": Kind(skew_workers, "workers' clock"),
+    "web server's clock set": Kind(skew_web, "web clock"),
+    "poisoned burst": Kind(poison, "tasks", lasts=False, weight=3),
+    "failing task corrected": Kind(correct_failing, "worker", lasts=False),
+    "refresh": Kind(refresh, "tasks", lasts=False, weight=0.5),
+}

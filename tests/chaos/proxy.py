@@ -1,17 +1,21 @@
-"""A proxy between the workers and a server, which can drop a reply of Redis or all data of its connections."""
+"""A proxy between processes and a server, which can delay, drop or swallow data, in one direction or both."""
 
 from __future__ import annotations
 
 import re
 import socket
+import struct
 import threading
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from tests.harness import free_port
 
 _HOST = "127.0.0.1"
 _IDS_GIVEN_OUT = re.compile(rb"\*([3-9]|\d{2,})\r\n:\d+\r\n\$")  # an answer of take.lua with at least one id
+REQUESTS, REPLIES = "requests", "replies"
 
 
 class Proxy:
@@ -23,9 +27,12 @@ class Proxy:
         self.lost = threading.Event()
         self._armed = threading.Event()
         self._word = b""
-        self._listener = socket.create_server((_HOST, self.port))
-        self._ends: list[socket.socket] = []  # client and server of each connection
-        self._swallowed: set[socket.socket] = set()  # ends of connections through which nothing passes any more
+        self._listener = socket.create_server((_HOST, self.port), backlog=100)
+        self._ends: set[socket.socket] = set()  # client and server of each connection
+        self._swallowed: set[socket.socket] = set()  # sources whose data is not forwarded any more
+        self._silent: frozenset[str] = frozenset()  # directions in which nothing passes on any connection
+        self._delay = 0.0
+        self._is_over = False
 
     def lose_next_ids(self) -> None:
         """Drop the next reply with ids, and the connection; sets `lost` when it happened."""
@@ -39,6 +46,34 @@ class Proxy:
         """Do that as soon as a client sends this word."""
         self._word = word
 
+    @contextmanager
+    def silence(self, *directions: str) -> Iterator[None]:
+        """While the block lasts, forward nothing in these directions; its connections stay dead, as after a firewall's
+        reset.
+        """
+        self._silent = frozenset(directions or (REQUESTS, REPLIES))
+        try:
+            yield
+        finally:
+            self.swallow()
+            self._silent = frozenset()
+
+    @contextmanager
+    def delay(self, seconds: float) -> Iterator[None]:
+        """While the block lasts, forward all data later."""
+        self._delay = seconds
+        try:
+            yield
+        finally:
+            self._delay = 0.0
+
+    def reset(self) -> None:
+        """Break the current connections."""
+        for end in list(self._ends):
+            with suppress(OSError):
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            _close(end)
+
     def __enter__(self) -> Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
@@ -46,8 +81,12 @@ class Proxy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_over = True
         self._listener.close()
-        for end in self._ends:
+        self._close_all()
+
+    def _close_all(self) -> None:
+        for end in list(self._ends):
             _close(end)
 
     def _accept(self) -> None:
@@ -56,8 +95,14 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.create_connection((_HOST, self.target))
-            self._ends += client, server
+            try:
+                server = socket.create_connection((_HOST, self.target))
+            except OSError:  # refused, as by the server itself
+                _close(client)
+                continue
+            self._ends |= {client, server}
+            if self._is_over:
+                self._close_all()
             for pair in ((client, server, False), (server, client, True)):
                 threading.Thread(target=self._forward, args=pair, daemon=True).start()
 
@@ -66,18 +111,23 @@ class Proxy:
             while data := source.recv(65536):
                 if self._word and not is_reply and self._word in data:
                     self.swallow()
+                if (REPLIES if is_reply else REQUESTS) in self._silent:
+                    self._swallowed |= {source, sink}
                 if source in self._swallowed:
                     continue
                 if is_reply and self._armed.is_set() and _IDS_GIVEN_OUT.search(data):
                     self._armed.clear()
                     self.lost.set()
                     break
+                if self._delay:
+                    time.sleep(self._delay)
                 sink.sendall(data)
         except OSError:
             pass
         if source not in self._swallowed:  # of which neither end hears that the other has gone
             _close(source)
             _close(sink)
+            self._ends -= {source, sink}
 
 
 def _close(end: socket.socket) -> None:

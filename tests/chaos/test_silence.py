@@ -14,7 +14,7 @@ from tests.chaos.proxy import Proxy
 from tests.chaos.trial import Trial
 from tests.harness import Stand, eventually
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.django_db]  # whose tables the stand copies
 
 GOES_ON = 15.0  # seconds, promised in docs/how-it-works.md
 ENDS = 10.0

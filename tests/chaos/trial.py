@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
-from tests.chaos.faults import Fault
 from tests.harness import Process, Stand, eventually
 
 _TABLES = (
     "taskinfo", "taskinfo_logs", "probe_effect",
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
 )  # fmt: skip
-_COLUMNS = "task_id, task_type, priority, execute_time, parameters, version, attempts, created_at, promised_at"
 _LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored
 _PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
@@ -27,19 +23,18 @@ CANCELLED = 2
 FAILED = 3
 PUBLISHED = 9
 
+Fault = Callable[["Trial"], None]
+"""Something that happens in the middle of a trial; returns when it is over."""
+
 
 @dataclass(frozen=True)
 class Report:
-    """Results of the tasks; times are in milliseconds, lateness is the maximum of a span."""
+    """Results of the tasks."""
 
     tasks: int
     lost: int  #: still pending, or without their effect
     doubled: int  #: with more than one effect
     early: int
-    before: float  #: lateness of what was due before the fault
-    during: float
-    after: float
-    in_hand: float  #: from the end of the fault until a batch that was in hand then is done
 
 
 class Trial:
@@ -52,33 +47,23 @@ class Trial:
         self.tasks = tasks
         self.seconds = seconds
         self.workers: Process
-        self.changed: set[int] = set()  # tasks that were moved, so that their records have another version
-        self.fault_began = self.fault_ended = 0.0
-        self._next_id = 1000
+        self.fault_ended = 0.0
         self._processes = ExitStack()
 
-    def run(self, faults: Sequence[Fault], *, changing: bool = False) -> None:
-        """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end.
-
-        With `changing`, a child process reschedules and cancels tasks at the same time.
-        """
+    def run(self, faults: Sequence[Fault]) -> None:
+        """Empty the stores, let the tasks become due, do the faults one after the other, wait for the end."""
         self.reset()
         with self._processes:  # so that none lives on in the next trial
-            self._run(faults, changing)
+            self._run(faults)
 
-    def _run(self, faults: Sequence[Fault], changing: bool) -> None:
+    def _run(self, faults: Sequence[Fault]) -> None:
         self.start_workers()
         kinds = ("articles.publish", "probe.note")
         steady = {"count": self.tasks // 2, "lead": _LEAD, "over": self.seconds}
         begin = self.load(*({"task_type": task_type, **steady} for task_type in kinds))
         time.sleep(max(0.0, begin - time.time()) + 0.25 * self.seconds)
-        self.fault_began = time.time()
-        changes = self.start("-m", "tests.chaos.change") if changing else None
         for fault in faults:
             fault(self)
-        if changes is not None:
-            assert changes.stop() == 0, changes.output
-            self.changed |= set(json.loads(changes.lines[-1]))
         self.fault_ended = time.time()
         eventually(self._is_over, self.seconds + _PATIENCE, "tasks are still pending")
         assert self.workers.stop() == 0, self.workers.output
@@ -90,34 +75,6 @@ class Trial:
     def add(self, task_type: str, count: int, **values: Any) -> None:
         """Store tasks that are due now."""
         self.load({"task_type": task_type, "count": count, **values})
-
-    def insert(self, task_type: str, *, parameters: dict[str, Any] | None = None) -> int:
-        """Store a task that is due now, at once and without a hint; its id."""
-        task_id = self._next_id = self._next_id + 1
-        values = f"{task_id}, '{task_type}', 0, UTC_TIMESTAMP(6), %s, 1, 0, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6)"
-        logged = f"{_COLUMNS}, status, worker, error, updated_at) VALUES ({values}, 0, '', '', UTC_TIMESTAMP(6))"
-        self._commit(
-            (f"INSERT INTO taskinfo ({_COLUMNS}, lease_token) VALUES ({values}, '')", json.dumps(parameters or {})),
-            (f"INSERT INTO taskinfo_logs ({logged}", json.dumps(parameters or {})),
-        )
-        return task_id
-
-    def correct(self, task_id: int) -> None:
-        """Give a task empty parameters, as rescheduling it would; waits for the worker that runs it."""
-        values = "parameters = '{}', version = version + 1, attempts = 0, execute_time = UTC_TIMESTAMP(6)"
-        self.changed.add(task_id)
-        self._commit(
-            *((f"UPDATE {table} SET {values} WHERE task_id = %s", task_id) for table in ("taskinfo", "taskinfo_logs"))
-        )
-
-    def _commit(self, *statements: tuple[str, object]) -> None:
-        connection = self.stand.connect()
-        connection.autocommit(False)
-        with connection.cursor() as cursor:
-            for sql, argument in statements:
-                cursor.execute(sql, [argument])
-        connection.commit()
-        connection.close()
 
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
@@ -132,8 +89,7 @@ class Trial:
     def report(self) -> Report:
         """Read the results from the database."""
         (tasks,) = self._row("SELECT COUNT(*) FROM taskinfo_logs")
-        before, during, after = self._lateness()
-        return Report(tasks, self._lost(), self._doubled(), self._early(), before, during, after, self._in_hand())
+        return Report(tasks, self._lost(), self._doubled(), self._early())
 
     def reset(self) -> None:
         """Empty the stores."""
@@ -182,7 +138,7 @@ class Trial:
         )
         # Each change of a record raises its version: 2 means that it was closed once.
         closed = self.stand.rows("SELECT task_id FROM taskinfo_logs WHERE status = %s AND version <> 2", EXECUTED)
-        return int(effects + cancelled + published) + len({task_id for (task_id,) in closed} - self.changed)
+        return int(effects + cancelled + published) + len(closed)
 
     def _early(self) -> int:
         queries = (
@@ -191,15 +147,3 @@ class Trial:
             "SELECT COUNT(*) FROM articles_article WHERE published_at < publish_at",
         )
         return sum(self._row(sql)[0] for sql in queries)
-
-    def _lateness(self) -> list[float]:
-        sql = (
-            "SELECT COALESCE(MAX(TIMESTAMPDIFF(MICROSECOND, execute_time, executed_at)), 0) / 1000 FROM taskinfo_logs"
-            " WHERE task_type <> 'probe.slow' AND execute_time >= %s AND execute_time < %s"
-        )
-        instants = [datetime.fromtimestamp(at, UTC) for at in (0, self.fault_began - 0.1, self.fault_ended, 2**31)]
-        return [float(self._row(sql, *span)[0]) for span in pairwise(instants)]
-
-    def _in_hand(self) -> float:
-        (done,) = self._row("SELECT MAX(executed_at) FROM taskinfo_logs WHERE task_type = 'probe.slow'")
-        return 1000 * (done.replace(tzinfo=UTC).timestamp() - self.fault_ended) if done else 0.0

@@ -1,85 +1,14 @@
-"""The chaos test of a minute: one fault after the other while tasks become due, among them misbehaving ones."""
+"""Tasks that kill their worker, fail, are committed late or whose hints get lost, among others that become due."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 import pytest
 
-from tests.chaos import faults
-from tests.chaos.faults import Fault
 from tests.chaos.proxy import Proxy
 from tests.chaos.trial import FAILED, Trial
 from tests.harness import Stand, eventually
 
-pytestmark = pytest.mark.long
-
-STORM = [
-    faults.offer_early_hints,
-    faults.set_clocks,
-    faults.empty_redis,
-    faults.correct_what_fails,
-    faults.kill_worker,
-    faults.write_garbage,
-    faults.restart_redis,
-    faults.kill_mariadb,
-    faults.black_hole_redis,
-    faults.fill_redis,
-    faults.freeze_worker,
-    faults.refresh_twice_at_once,
-    faults.demote_redis,
-    faults.offer_early_hints,
-]
-
-GUST = [
-    faults.offer_early_hints,
-    faults.freeze_worker,
-    faults.kill_worker,
-    faults.correct_what_fails,
-    faults.set_clocks,
-]
-"""Those of them that the conditions of `tests.probe.mutants` are there for."""
-
-UNMASKED = {
-    "due": r"early=[1-9]",
-    "skip_locked": "a worker waits for one that stands still",
-    "sweep": "no worker runs a task without a hint",
-    "version": r"lost=1,",
-}
-"""How the storm fails without each condition."""
-
-
-def storm(stand: Stand, faults: Sequence[Fault] = STORM, *, seconds: float = 60, mutant: str = "") -> None:
-    """One fault after the other, with workers that lack one condition if `mutant` names it.
-
-    The workers' own refresh is put off, which would find in a minute what the sweep is to find at once.
-    """
-    hours = {"SCHEDULING_REFRESH_INTERVAL": 3600, "SCHEDULING_PRELOAD_WINDOW": 7200}
-    settings = {"PROBE_MUTANT": mutant, **hours}
-    trial = Trial(stand, tasks=400, seconds=seconds, env={"TEST_SETTINGS": json.dumps(settings)})
-    trial.run(faults, changing=True)
-    report = trial.report()
-    assert (report.lost, report.doubled, report.early) == (0, 0, 0), report
-
-
-def test_nothing_is_lost_doubled_or_early_in_a_storm_of_faults(stand: Stand) -> None:
-    """R0.5 R0.6 R1.6 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6"""
-    storm(stand)
-
-
-@pytest.mark.chaos
-def test_a_gust_of_the_storm_shows_nothing_where_nothing_is_missing(stand: Stand) -> None:
-    storm(stand, GUST, seconds=20)
-
-
-@pytest.mark.chaos
-@pytest.mark.parametrize("mutant", UNMASKED)
-def test_the_storm_shows_what_is_missing(stand: Stand, mutant: str) -> None:
-    """A proof that holds without the conditions that it is to prove proves nothing."""
-    with pytest.raises(AssertionError, match=UNMASKED[mutant]) as failure:
-        storm(stand, GUST, seconds=20, mutant=mutant)
-    print(f"without {mutant}: {failure.value}")  # noqa: T201
+pytestmark = [pytest.mark.long, pytest.mark.django_db]  # whose tables the stand copies
 
 
 def test_a_task_that_kills_its_worker_ends_failed_and_the_others_run(stand: Stand) -> None:

@@ -1,0 +1,34 @@
+"""Child process: creates the users of a proof, and prints their API tokens as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import django
+
+django.setup()
+
+from django.utils import timezone  # noqa: E402 (models need a Django that is set up)
+
+from articles.models import Channel  # noqa: E402
+from articles.roles import Role  # noqa: E402
+from headline.api.models import ApiToken  # noqa: E402
+from tests.articles.factories import make_editor, make_member  # noqa: E402
+
+
+def main() -> None:
+    """An author, an editor who writes updates, and one who does everything else."""
+    Channel.objects.create(name="Politics", slug="politics")
+    users = {
+        "author": make_member(Role.AUTHOR, "author"),
+        "chief": make_editor("chief"),
+        "editor": make_editor("editor"),
+    }
+    later = timezone.now() + timedelta(days=1)
+    tokens = {name: ApiToken.objects.issue(user, name=name, expires_at=later)[1] for name, user in users.items()}
+    print(json.dumps(tokens))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""The guards of the promise, each with a mutant of the source that lacks it: the proof must fail on every one.
+
+A mutant is a copy of the source in which an exact text is replaced. If the text is gone, the mutant must be changed
+with the source.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.chaos.checker import EARLY, LATE, LATEST, LOST, TWICE, UNEXPLAINED, ZOMBIE
+from tests.chaos.faults import KINDS
+from tests.harness import base_dir
+
+_COPIED = ("articles", "headline", "scheduling", "templates", "tests", "manage.py", "gunicorn.conf.py")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A guard, the text without which it is gone, and the violations that show it."""
+
+    name: str
+    path: str
+    text: str
+    without: str
+    shown_by: frozenset[str]
+    faults: Collection[str] = tuple(KINDS)
+    latest: float = LATEST  #: seconds after all faults in which everything must be done
+
+    def source(self) -> str:
+        """The changed file. AssertionError if the text is not there exactly once."""
+        found = (base_dir / self.path).read_text(encoding="utf-8")
+        assert found.count(self.text) == 1, f"{self.path} has {found.count(self.text)} times: {self.text}"
+        return found.replace(self.text, self.without)
+
+    def make(self, directory: Path) -> Path:
+        """A copy of the source without the guard."""
+        for name in _COPIED:
+            if (base_dir / name).is_dir():
+                shutil.copytree(base_dir / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(base_dir / name, directory / name)
+        (directory / self.path).write_text(self.source(), encoding="utf-8")
+        return directory
+
+
+def _mutant(
+    name: str, path: str, text: str, without: str, *shown_by: str, faults: Collection[str], latest: float = LATEST
+) -> Mutant:
+    return Mutant(name, path, text, without, frozenset(shown_by), faults, latest)
+
+
+_HINTS = ("early hints", "poisoned burst", "Redis flushed", "worker killed")
+_CALM = ("worker killed", "workers' clock set", "web server's clock set")
+_RUNNING, _MODELS = "scheduling/services/running.py", "scheduling/models.py"
+_PUBLISH, _CACHE = "articles/publishing/publish.py", "articles/cache"
+_LOCKED = 'return self.order_by("task_id").select_for_update(skip_locked=True)'
+
+MUTANTS = (
+    _mutant(
+        "no task runs before its time",
+        _RUNNING,
+        "by_ids(ids).due(database_now()).locked().needed_to_run()",
+        "by_ids(ids).locked().needed_to_run()",
+        EARLY,
+        faults=_HINTS,
+    ),
+    _mutant(
+        "no article is published before its time",
+        _PUBLISH,
+        "return _free(ids, due_at(now) & not_over_at(now))",
+        "return _free(ids, not_over_at(now))",
+        EARLY,
+        faults=_CALM,
+    ),
+    _mutant(
+        "the clock decides what is live",
+        "articles/models/article.py",
+        "return self.filter(due_at(now), not_over_at(now), status__in=Article.Status.visible())",
+        "return self.filter(not_over_at(now), status__in=Article.Status.visible())",
+        EARLY,
+        faults=_CALM,
+    ),
+    _mutant(
+        "the clock decides what is over",
+        "articles/models/article.py",
+        "return self.filter(due_at(now), not_over_at(now), status__in=Article.Status.visible())",
+        "return self.filter(due_at(now), status__in=Article.Status.visible())",
+        ZOMBIE,
+        faults=("all workers stopped", "supervisor killed"),
+    ),
+    _mutant(
+        "an embargo hides an article",
+        "articles/models/article.py",
+        "Q(Q(embargo_until__isnull=True) | Q(embargo_until__lte=now), publish_at__lte=now)",
+        "Q(publish_at__lte=now)",
+        EARLY,
+        faults=_CALM,
+    ),
+    _mutant(
+        "an executed task is deleted",
+        _RUNNING,
+        "delete_by_ids([task.task_id for task in done] + list(dropped))",
+        "delete_by_ids(list(dropped))",
+        TWICE,
+        faults=_HINTS,
+    ),
+    _mutant("a running task is locked", _MODELS, _LOCKED, 'return self.order_by("task_id")', TWICE, faults=_HINTS),
+    _mutant(
+        "no worker waits for a locked task",
+        _MODELS,
+        _LOCKED,
+        'return self.order_by("task_id").select_for_update()',
+        LATE,
+        faults=("rows held",),
+        latest=3.0,
+    ),
+    _mutant(
+        "the sweep finds lost hints",
+        "scheduling/services/refreshing.py",
+        "ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)",
+        "ids = []",
+        LOST,
+        faults=_HINTS,
+    ),
+    _mutant(
+        "a failure counts for its version only",
+        _RUNNING,
+        "by_ids([task_id]).at_version(version).due(database_now())",
+        "by_ids([task_id]).due(database_now())",
+        LOST,
+        faults=("failing task corrected",),
+    ),
+    _mutant(
+        "a request with the same key takes effect once",
+        "headline/api/idempotency.py",
+        'if key is None or request.method != "POST"',
+        'if key is not None or request.method != "POST"',
+        TWICE,
+        UNEXPLAINED,
+        faults=("web process killed",),
+    ),
+    _mutant(
+        "a saved article has its task",
+        "articles/signals.py",
+        "    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))\n",
+        "",
+        LOST,
+        LATE,
+        faults=_CALM,
+    ),
+    _mutant(
+        "a publication is recorded",
+        _PUBLISH,
+        "        record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)\n",
+        "",
+        LOST,
+        faults=_CALM,
+    ),
+    _mutant(
+        "an author is notified of a publication",
+        "articles/subscribers.py",
+        "DueRecorded: (lambda event: notify_authors_of_due(event.action, event.article_ids),),",
+        "DueRecorded: (),",
+        LOST,
+        faults=_CALM,
+    ),
+    _mutant(
+        "a member of a release has no time of its own",
+        "articles/releases/manage.py",
+        "            _clear_time(article, chosen, now)\n        if is_new",
+        "        if is_new",
+        EARLY,
+        LOST,
+        UNEXPLAINED,
+        faults=_CALM,
+    ),
+    _mutant(
+        "a release is checked before it is published",
+        "articles/releases/run.py",
+        "    if problems:\n        fail(",
+        "    if not members:\n        fail(",
+        UNEXPLAINED,
+        ZOMBIE,
+        faults=_CALM,
+    ),
+    _mutant(
+        "a change invalidates pages",
+        f"{_CACHE}/invalidate.py",
+        "    schedule_cdn_purge(articles=article_ids)\n    transaction.on_commit(_purge, robust=True)",
+        "    schedule_cdn_purge(articles=article_ids)",
+        ZOMBIE,
+        faults=(),
+    ),
+    _mutant(
+        "a copy in memory is checked against the cache",
+        f"{_CACHE}/memory.py",
+        "        if present != self.generation:",
+        "        if False:",
+        ZOMBIE,
+        faults=(),
+    ),
+    _mutant(
+        "a cached page ends with the next change",
+        f"{_CACHE}/next_change.py",
+        "return self.read_at + (self.at - self.now).total_seconds()",
+        "return self.read_at + MAX_TTL.total_seconds()",
+        ZOMBIE,
+        LOST,
+        faults=("worker killed",),
+    ),
+)

@@ -1,0 +1,26 @@
+"""The proof, for `make chaos`."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.proof import prove, say
+from tests.chaos.report import as_text, write
+from tests.harness import Stand, base_dir
+
+pytestmark = pytest.mark.django_db  # whose tables the stand copies
+
+
+@pytest.mark.chaos
+def test_every_article_is_accounted_for_whatever_fails(stand: Stand, tmp_path: Path) -> None:
+    """R0.5 R0.6 R1.6 R1.16 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6 R4.8"""
+    seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
+    say(f"\nCHAOS_SEED={seed}")
+    proof = prove(stand, tmp_path, seed=seed, seconds=float(os.environ.get("CHAOS_SECONDS") or 300))
+    write(proof, base_dir / "var" / "proof.md")
+    say(as_text(proof))
+    assert not proof.verdict.violations, f"{as_text(proof)}\n{proof.history}"
