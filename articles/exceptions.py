@@ -104,10 +104,10 @@ class LockedByAnother(ArticleError):
 
 
 class EditConflict(ArticleError):
-    """Another user saved the article after this editor had opened it."""
+    """The article was saved, by another user or in another window, after this editor had opened it."""
 
     code = "stale"
-    message = _("Another user has changed the article since you opened it.")
+    message = _("The article has been changed since you opened it.")
 
     def __init__(self, changes: Mapping[str, Any] | None = None) -> None:
         super().__init__()

@@ -72,19 +72,19 @@ def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
-@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True)
+@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True, runs_ahead=True)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the articles that are due."""
     return _run(publish_due, tasks, "published")
 
 
-@handler(UNPUBLISH, label=_("Unpublication"), namer=titles, recoverable=True)
+@handler(UNPUBLISH, label=_("Unpublication"), namer=titles, recoverable=True, runs_ahead=True)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Unpublish the articles that are due."""
     return _run(unpublish_due, tasks, "unpublished")
 
 
-@handler(UPDATE, waits_for_locks=True, label=_("Update"), namer=titles, recoverable=True)
+@handler(UPDATE, waits_for_locks=True, label=_("Update"), namer=titles, recoverable=True, runs_ahead=True)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""
     return _run(update_due, tasks, "updated")
@@ -98,7 +98,7 @@ def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, waits_for_locks=True, label=_("Release"), namer=names, recoverable=True)
+@handler(RELEASE, waits_for_locks=True, label=_("Release"), namer=names, recoverable=True, runs_ahead=True)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
@@ -142,7 +142,7 @@ def bulk_action(tasks: Sequence[TaskInfo]) -> None:
         run_bulk_action(dict(task.parameters or {})["bulk_action_id"])
 
 
-@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"))
+@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"), runs_ahead=True)
 def notify(tasks: Sequence[TaskInfo]) -> None:
     """Notify the authors of articles that went live together."""
     for task in tasks:

@@ -36,6 +36,9 @@ ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_wor
 LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
 ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
 INVITE_USER = "invite_user"
+ADD_SECOND_FACTOR, REMOVE_SECOND_FACTOR = "add_second_factor", "remove_second_factor"
+LINK_IDENTITY, UNLINK_IDENTITY = "link_identity", "unlink_identity"
+NEW_RECOVERY_CODES, END_SESSIONS, SIGN_IN_LINK = "new_recovery_codes", "end_sessions", "sign_in_link"
 ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
 ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE = "add_note", "reply", "edit_note", "delete_note"
@@ -47,6 +50,8 @@ ASSIGN = "assign"
 `PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the undo of a transition.
 """
 
+FIRST_STAGE_AGAIN = "first_stage_again"
+"""The detail of an edit that took a text in review back to the first review stage."""
 
 ANNOTATING = (ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE, RESOLVE_NOTE, REOPEN_NOTE, ASSIGN)
 """The actions that change neither the text nor the state of an article."""

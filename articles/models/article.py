@@ -22,6 +22,7 @@ from articles.models.cover import Covered
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
+from articles.models.translatable import TranslatableField
 from scheduling.fields import ExactCharField
 from scheduling.services import lock_by_ids, overdue_before, retried
 
@@ -197,7 +198,7 @@ class Article(TextLines, Covered, Dated):
         _("due"), null=True, blank=True, help_text=_("When the owner has to be ready. Readers never see this.")
     )
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
-    status_reason = models.CharField(_("reason"), max_length=500, blank=True)
+    status_reason = TranslatableField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     unpublish_at = models.DateTimeField(_("unpublish at"), null=True, blank=True)
     embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)

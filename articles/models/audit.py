@@ -21,6 +21,7 @@ from articles.models.release import Release
 from articles.models.review import ReviewPolicy
 from articles.models.review_stage import ReviewStage
 from articles.models.sensitive_word import SensitiveWord
+from articles.models.translatable import TranslatableField
 from articles.text import format_time_briefly, format_time_exactly
 
 SHOWN_WORDS = 5
@@ -98,7 +99,7 @@ class AuditEntry(models.Model):
     old_time = models.DateTimeField(_("previous publish time"), null=True, blank=True)
     new_time = models.DateTimeField(_("new publish time"), null=True, blank=True)
     revision = models.PositiveIntegerField(_("revision"), null=True, blank=True)
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    reason = TranslatableField(_("reason"), max_length=500, blank=True)
     details = models.JSONField(_("more"), default=dict, blank=True)
 
     objects = AuditQuerySet.as_manager()

@@ -4,7 +4,16 @@ Each verb is one transaction that locks the article, checks that `by` may do it 
 leaves the given instance as it is stored. All raise children of `articles.exceptions.ArticleError`.
 """
 
-from articles.publishing.autosave import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
+from articles.publishing.autosave import (
+    FormSubmitted,
+    Typed,
+    drop_autosave,
+    leave,
+    mark_present,
+    prune_autosaves,
+    save_autosave,
+    submit_form,
+)
 from articles.publishing.bulk import (
     advance_bulk_action,
     gather_articles,
@@ -91,6 +100,7 @@ from articles.publishing.updates import (
 )
 
 __all__ = [
+    "submit_form",
     "Actor",
     "DELETE_TAG",
     "EDITABLE",
@@ -104,6 +114,7 @@ __all__ = [
     "RECONCILE_WINDOW",
     "RENAME_TAG",
     "TIMES",
+    "FormSubmitted",
     "Typed",
     "UNLINK",
     "add_revisions",

@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 
 from articles.audit import Actor
 from articles.exceptions import TooLong
-from articles.models import Article, Autosave, Presence
-from articles.permissions import ADD, CHANGE, require
+from articles.models import Article, Autosave, Presence, SubmittedForm
+from articles.permissions import ADD, CHANGE, allows, require
 from scheduling.services import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
@@ -23,12 +23,33 @@ MAX_AUTOSAVES = 50
 """Autosaves of one user; the oldest are deleted first."""
 
 
+class FormSubmitted(Exception):
+    """The form of a window has created an article already."""
+
+    def __init__(self, form: SubmittedForm) -> None:
+        super().__init__()
+        self.form = form
+
+
+def submit_form(window: UUID, *, by: Actor, digest: str) -> SubmittedForm:
+    """Record that a window submits its form of a new article, in the transaction that creates the article.
+
+    A simultaneous request of the same window waits for that. Raises `FormSubmitted` if it has created one.
+    """
+    values = {"digest": digest, "submitted_at": read_database_clock()}
+    form, is_new = SubmittedForm.objects.get_or_create(user_id=_id(by), window=window, defaults=values)
+    if not is_new:
+        raise FormSubmitted(form)
+    return form
+
+
 @retried
 def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Typed, number: int) -> datetime:
     """Store the content of a window's form and return the time; a version older than the stored one is ignored.
 
-    Raises `NotAllowed` and `TooLong`.
+    That of a new article belongs to the article that the form has created, if any. Raises `NotAllowed` and `TooLong`.
     """
+    article = article or _created_by(window, by)
     require(CHANGE if article else ADD, by, article)
     if sum(len(text) for texts in typed.values() for text in texts) > MAX_TYPED:
         raise TooLong
@@ -39,6 +60,12 @@ def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Ty
         _add(Autosave(pk=window, user_id=_id(by), article=article, **values))
         _delete_oldest(by)
     return now
+
+
+def _created_by(window: UUID, by: Actor) -> Article | None:
+    """The article that the form of this window has created, if the user may still change it."""
+    form = SubmittedForm.objects.select_related("article").filter(user=by.pk, window=window).first()
+    return form.article if form and form.article and allows(CHANGE, by, form.article) else None
 
 
 def _delete_oldest(by: Actor) -> None:
@@ -52,8 +79,11 @@ def drop_autosave(window: UUID, *, by: Actor) -> bool:
 
 
 def prune_autosaves() -> None:
-    """Delete autosaves older than a month."""
-    delete_by_ids(Autosave, Autosave.objects.forgotten(read_database_clock()).values_list("pk", flat=True))
+    """Delete autosaves and records of submitted forms older than a month."""
+    now = read_database_clock()
+    delete_by_ids(Autosave, Autosave.objects.forgotten(now).values_list("pk", flat=True))
+    old = SubmittedForm.objects.filter(submitted_at__lt=now - Autosave.KEPT_FOR)
+    delete_by_ids(SubmittedForm, old.values_list("pk", flat=True))
 
 
 @retried

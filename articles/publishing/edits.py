@@ -8,10 +8,21 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from articles.audit import CREATE, EDIT, Actor, Notes, StateSnapshot, record, recorded, unrecorded, writers
+from articles.audit import (
+    CREATE,
+    EDIT,
+    FIRST_STAGE_AGAIN,
+    Actor,
+    Notes,
+    StateSnapshot,
+    record,
+    recorded,
+    unrecorded,
+    writers,
+)
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
-from articles.models import BODY_LENGTH, Article, CoverMode, Revision, Tag, Text, Update
+from articles.models import BODY_LENGTH, Article, CoverMode, Revision, StageApproval, Tag, Text, Update
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
 from articles.publishing.holds import refuse_held
@@ -183,23 +194,31 @@ def _write_text(
     notes.revision = revision.number
     notes.details["changed"] += sorted(changes)
     if article.status in Article.Status.passed():
-        _write_update(article, revision)
+        _write_update(article, revision, notes)
     else:
         put_into_columns(article, revision)
         if article.status in IN_REVIEW:
-            review_text_again(article, revision)
+            _review_again(article, revision, notes)
 
 
-def _write_update(article: Article, revision: Revision) -> None:
+def _write_update(article: Article, revision: Revision, notes: Notes) -> None:
     """Store the text as the draft of an update; the approved text stays in the article's columns."""
     update = article.pending_update or Update(article=article)
     was_in_review = update.draft is not None and update.status in IN_REVIEW
     update.draft = revision
     if was_in_review:
-        review_text_again(update, revision)
+        _review_again(update, revision, notes)
     else:
         update.status = Article.Status.DRAFT
     update.save()
+
+
+def _review_again(subject: Article | Update, revision: Revision, notes: Notes) -> None:
+    """Review a changed text that is in review; note whether that takes it back to the first review stage."""
+    had_passed = StageApproval.objects.filter(article=revision.article_id).exists()
+    review_text_again(subject, revision)
+    if had_passed and subject.status == Article.Status.MANUAL_REVIEW:
+        notes.details[FIRST_STAGE_AGAIN] = True
 
 
 def _store_rejected(article: Article, changes: Mapping[str, Any], by: Actor) -> None:

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from uuid import UUID
 
 from django.db import DatabaseError
 from django.db.models import F, Q
-from django.utils.translation import gettext as _
 
 from articles.audit import PULLED_BACK, REVIEWED, Source, recorded, source
 from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
-from articles.notifications import speaking_to
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock
-from articles.review import Finding, Opinion, Subject, of_findings, review, review_words
+from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
-from articles.workflow import Verdict
 from scheduling.services import add_task, database_now, pending_times, read_database_clock, retried
 
 logger = logging.getLogger(__name__)
@@ -53,8 +50,7 @@ def _review_submitted(article_id: int, *, needs_reviewer: bool) -> bool:
     if revision is None:
         return True
     stamp = WordListVersion.current()
-    with _in_language_of_author(article_id):
-        opinion = review(Subject.of(revision.text, revision.correction))
+    opinion = review(Subject.of(revision.text, revision.correction))
     return _write_if_unchanged(article_id, revision, stamp, opinion, needs_reviewer=needs_reviewer)
 
 
@@ -75,17 +71,9 @@ def _write_if_unchanged(
 @retried
 def give_to_reviewer(article_id: int) -> None:
     """Leave a text whose automatic review failed to a reviewer."""
-    with source(Source.WORKER), _in_language_of_author(article_id):
+    with source(Source.WORKER):
         if _submitted(article_id) is not None:
-            _write(article_id, Opinion(Verdict.UNSURE, _("The automatic review failed.")), needs_reviewer=True)
-
-
-@contextmanager
-def _in_language_of_author(article_id: int) -> Iterator[None]:
-    """Use the author's language: findings are stored as text for the author."""
-    article = Article.objects.select_related("author").only("author").filter(pk=article_id).first()
-    with speaking_to(article.author if article else None):
-        yield
+            _write(article_id, FAILED, needs_reviewer=True)
 
 
 @retried
@@ -151,7 +139,7 @@ def _is_suspect(article: Article) -> bool:
 @retried
 def _pull_back(article_id: int) -> bool:
     """Revoke the approval of an article or its update if it contains a new word; the chosen time stays."""
-    with suppress(ArticleGone), _in_language_of_author(article_id):
+    with suppress(ArticleGone):
         article = _locked(article_id)
         pending_update, changed = article.pending_update, False
         if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth import get_user_model
 from django.db.models import F, Q
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from articles.models import (
     Article,
@@ -13,6 +13,7 @@ from articles.models import (
     ReviewPolicy,
     Revision,
     StageApproval,
+    Translatable,
     Update,
     WordListVersion,
 )
@@ -53,11 +54,11 @@ def decide(subject: Article | Update, revision: Revision, opinion: Opinion, *, n
     """
     approvals = StageApproval.objects.filter(article=revision.article_id).values_list("pk", flat=True)
     delete_by_ids(StageApproval, list(approvals))
-    subject.status, subject.status_reason = VERDICTS[opinion.verdict], opinion.short_reason
+    subject.status, subject.status_reason = VERDICTS[opinion.verdict], Translatable.joined([opinion.reason])
     if opinion.verdict is Verdict.PASSED:
         objection = "" if needs_reviewer else _objection(subject)
         if objection is not None:
-            subject.status, subject.status_reason = Status.MANUAL_REVIEW, opinion.short_reason or objection
+            subject.status, subject.status_reason = Status.MANUAL_REVIEW, subject.status_reason or objection
     findings = [finding.as_json() for finding in opinion.findings]
     Review.objects.update_or_create(revision=revision, defaults={"findings": findings})
 
@@ -71,7 +72,8 @@ def _objection(subject: Article | Update) -> str | None:
     if machine == ReviewPolicy.Machine.NEVER:
         return ""
     if machine == ReviewPolicy.Machine.TEXTS and isinstance(subject, Article) and not _is_scheduled_by_right(subject):
-        return _("Its time was chosen without permission to schedule, so a reviewer decides.")
+        text = gettext_noop("Its time was chosen without permission to schedule, so a reviewer decides.")
+        return Translatable.of(text)
     return None
 
 

@@ -18,7 +18,7 @@ from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services import lock_by_ids, read_database_clock
+from scheduling.services import clock, lock_by_ids, read_database_clock
 
 logger = logging.getLogger(__name__)
 
@@ -43,16 +43,15 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
         return Postpone() if Release.objects.filter(pk=release_id).exists() else Drop("the release was deleted")
     if release.status != Release.Status.SCHEDULED or release.publish_at is None:
         return Drop(f"the release is {release.status}")
-    began, late = time.monotonic(), read_database_clock() - release.publish_at
-    if late < timedelta():
+    if read_database_clock() < release.publish_at:
         transaction.on_commit(partial(sync_release_tasks, [release_id]), robust=True)
         return Drop("the release's time has not come")
     if not _lock_members(release, until):
         return Postpone()
-    return _run(release, late, began)
+    return _run(release, release.publish_at)
 
 
-def _run(release: Release, late: timedelta, began: float) -> Drop | None:
+def _run(release: Release, due: datetime) -> Drop | None:
     members, now = loaded_members(release), read_database_clock()
     with speaking_to(release.created_by):
         problems = find_problems(members, now)
@@ -61,13 +60,13 @@ def _run(release: Release, late: timedelta, began: float) -> Drop | None:
         return Drop("the release failed; its page says why")  # without headlines: operators read this
     apply_release(release, members, at=now, by=None)
     _close(release, now)
-    transaction.on_commit(partial(_log_lateness, len(members), late, began), robust=True)
+    transaction.on_commit(partial(_log_lateness, len(members), due), robust=True)
     return None
 
 
-def _log_lateness(members: int, found_late: timedelta, began: float) -> None:
-    """Log how late it was, counting all waiting since it `began`."""
-    late = found_late / timedelta(milliseconds=1) + (time.monotonic() - began) * 1000
+def _log_lateness(members: int, due: datetime) -> None:
+    """Log how late it is after the commit."""
+    late = (clock.now() - due) / timedelta(milliseconds=1)
     logger.info("released %d articles, late %.0f ms", members, late)
 
 

@@ -1,9 +1,9 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
 from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
-from articles.review.findings import Finding, Opinion, findings_of, of_findings
+from articles.review.findings import Finding, Opinion, beyond, findings_of, of_findings
 from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
-from articles.review.pipeline import review, review_words, takes_long
+from articles.review.pipeline import FAILED, review, review_words, takes_long
 from articles.review.stages import (
     CHANGE_STAGES,
     StageChoice,
@@ -19,6 +19,7 @@ from articles.review.wordlist import WordProblem, add_words, problem_of, record_
 
 __all__ = [
     "CHANGE_POLICY",
+    "FAILED",
     "CHANGE_STAGES",
     "Finding",
     "MOST_BYTES",
@@ -29,6 +30,7 @@ __all__ = [
     "WordProblem",
     "add_words",
     "at_own_stage",
+    "beyond",
     "check_stages",
     "choose_policy",
     "choose_stages",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from django.utils.text import Truncator
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
-from articles.models import Review, Revision, SensitiveWord
-from articles.review.text import LABELS
+from articles.models import Review, Revision, SensitiveWord, Translatable, names_words, parts_of, place, stored_text
 from articles.workflow import Verdict
 
-LONGEST_REASON = 500  # characters, as `Article.status_reason` holds
 MOST_FINDINGS = 100
 """Findings of an article that are stored."""
 
@@ -33,19 +30,16 @@ class Finding:
     @classmethod
     def stored(cls, values: dict[str, Any]) -> Self:
         """The finding that `as_json` gave."""
-        return cls(**values)
+        return cls(**{**values, "message": Translatable.read(values.get("message", ""))})
 
     def as_json(self) -> dict[str, Any]:
         """For a JSON column."""
-        return asdict(self)
+        return {**asdict(self), "message": stored_text(self.message)}
 
     @property
     def place(self) -> str:
         """Its place, for the editor."""
-        label = LABELS[self.field]
-        if not self.paragraph:
-            return str(label)
-        return _("%(field)s, paragraph %(number)d") % {"field": label, "number": self.paragraph}
+        return place(self.field, self.paragraph)
 
     @property
     def is_blocking(self) -> bool:
@@ -55,7 +49,7 @@ class Finding:
     @property
     def identity(self) -> tuple[str, str]:
         """What an approval accepts: this word at this level, or this problem."""
-        return self.word or self.message, self.level
+        return self.word or stored_text(self.message), self.level
 
 
 def findings_of(revision: Revision) -> list[Finding]:
@@ -72,11 +66,6 @@ class Opinion:
     reason: str = ""
     findings: tuple[Finding, ...] = ()
 
-    @property
-    def short_reason(self) -> str:
-        """The reason, cut to the length of the article's column."""
-        return Truncator(self.reason).chars(LONGEST_REASON)
-
 
 PASSED = Opinion(Verdict.PASSED)
 
@@ -87,9 +76,15 @@ def strictest(opinions: Iterable[Opinion]) -> Opinion:
     verdicts = {opinion.verdict for opinion in given}
     verdict = next((v for v in (Verdict.BLOCKED, Verdict.UNSURE) if v in verdicts), Verdict.PASSED)
     ranked = sorted(given, key=lambda opinion: opinion.verdict != verdict)
-    reason = " ".join(opinion.reason for opinion in ranked if opinion.reason)
+    reason = Translatable.joined(opinion.reason for opinion in ranked)
     findings = tuple(finding for opinion in ranked for finding in opinion.findings)[:MOST_FINDINGS]
     return Opinion(verdict, reason, findings)
+
+
+def beyond(reason: str, findings: Sequence[Finding]) -> str:
+    """The sentences of a reason that its findings do not say already."""
+    said = [part for finding in findings for part in parts_of(finding.message)]
+    return Translatable(*(part for part in parts_of(reason) if part not in said and not names_words(part)))
 
 
 def of_findings(findings: Iterable[Finding]) -> Opinion:
@@ -99,14 +94,12 @@ def of_findings(findings: Iterable[Finding]) -> Opinion:
         return PASSED
     blocking = [finding for finding in found if finding.is_blocking]
     if blocking:
-        return Opinion(Verdict.BLOCKED, _("Blocked words: %(words)s.") % {"words": _named(blocking)}, found)
-    return Opinion(Verdict.UNSURE, _("Words to look at: %(words)s.") % {"words": _named(found)}, found)
+        reason = Translatable.of(gettext_noop("Blocked words: %(words)s."), words=_places(blocking))
+        return Opinion(Verdict.BLOCKED, reason, found)
+    reason = Translatable.of(gettext_noop("Words to look at: %(words)s."), words=_places(found))
+    return Opinion(Verdict.UNSURE, reason, found)
 
 
-def _named(findings: Iterable[Finding]) -> str:
-    places: dict[str, list[str]] = {}
-    for finding in findings:
-        places.setdefault(finding.word, []).append(finding.place)
-    listed = {word: _(", ").join(dict.fromkeys(where)) for word, where in places.items()}
-    # Translators: between words that were found, each with its places
-    return _("; ").join(_("“%(word)s” (%(places)s)") % {"word": word, "places": listed[word]} for word in listed)
+def _places(findings: Iterable[Finding]) -> list[list[Any]]:
+    """The words with their places, as a message stores them."""
+    return [[finding.word, finding.field, *([finding.paragraph] if finding.paragraph else [])] for finding in findings]

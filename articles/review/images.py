@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as _
 from PIL import Image as PillowImage
 from PIL import ImageFile
 
-from articles.models import Image
+from articles.models import BODY, Image, Translatable
 from articles.review.findings import PASSED, Finding, Opinion, strictest
-from articles.review.text import BODY, Subject
+from articles.review.text import Subject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def review_images(subject: Subject) -> Opinion:
 def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
     """The problems of an image; `claimed` is its media type, such as "image/png"."""
     if len(data) > MOST_BYTES:
-        return [Problem(Verdict.UNSURE, _("The image is larger than %d MB.") % (MOST_BYTES // 1_000_000))]
+        return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=MOST_BYTES // 1_000_000)]
     try:
         with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
@@ -69,20 +69,21 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
         PillowImage.DecompressionBombError,
         PillowImage.DecompressionBombWarning,
     ):
-        return [Problem(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
+        return [_problem(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
 
 
 def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Problem]:
     if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
-        yield Problem(Verdict.UNSURE, _("The image has more than %d million pixels.") % (MOST_PIXELS // 1_000_000))
+        most = MOST_PIXELS // 1_000_000
+        yield _problem(Verdict.UNSURE, _("The image has more than %(most)d million pixels."), most=most)
         return
     image.load()
     if claimed and claimed not in (image.get_format_mimetype(), PillowImage.MIME.get(image.format or "")):
-        yield Problem(Verdict.BLOCKED, _("The image is not of the type it claims to be: %s.") % claimed)
+        yield _problem(Verdict.BLOCKED, _("The image is not of the type it claims to be: %(type)s."), type=claimed)
     if _hides_something(image.format or "", data):
-        yield Problem(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
+        yield _problem(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
     if image.getexif().get_ifd(_GPS) or b"GPSLatitude" in data:
-        yield Problem(Verdict.UNSURE, _("The image contains the place where it was taken."))
+        yield _problem(Verdict.UNSURE, _("The image contains the place where it was taken."))
 
 
 def _hides_something(kind: str, data: bytes) -> bool:
@@ -118,9 +119,13 @@ def _problems_of(image: Image) -> Iterator[Problem]:
         found = inspect(image.read(), claimed=f"image/{image.format}")
     except Exception:
         logger.exception("image %s cannot be read", image.pk)
-        found = [Problem(Verdict.UNSURE, _("The image cannot be read from the storage."))]
+        found = [_problem(Verdict.UNSURE, _("The image cannot be read from the storage."))]
     for problem in found:
-        yield Problem(problem.verdict, f"“{image.title}”: {problem.message}")
+        yield Problem(problem.verdict, Translatable.joined([f"“{image.title}”:", problem.message]))
+
+
+def _problem(verdict: Verdict, msgid: str, **values: int | str) -> Problem:
+    return Problem(verdict, Translatable.of(msgid, **values))
 
 
 def _opinion(problem: Problem) -> Opinion:

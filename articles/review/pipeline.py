@@ -7,19 +7,23 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.db import DatabaseError
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from articles.models import BODY, Translatable
 from articles.review import words
 from articles.review.findings import MOST_FINDINGS, Finding, Opinion, of_findings, strictest
 from articles.review.images import review_images
 from articles.review.providers import ask_providers
-from articles.review.text import BODY, Subject
+from articles.review.text import Subject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
 
 IMAGES_AT_ONCE = 5  # images up to which an article is reviewed while the editor waits
 CONTEXT = 20  # characters shown on each side of a word
+
+FAILED = Opinion(Verdict.UNSURE, Translatable.of(gettext_noop("The automatic review failed.")))
+"""The opinion when the review raised an error."""
 
 
 def takes_long(subject: Subject) -> bool:
@@ -36,7 +40,7 @@ def review(subject: Subject) -> Opinion:
         raise
     except Exception:
         logger.exception("the review of “%s” failed", subject.title)
-        return Opinion(Verdict.UNSURE, _("The automatic review failed."))
+        return FAILED
 
 
 def review_words(subject: Subject) -> Opinion:

@@ -22,8 +22,9 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.db import connections
 from django.utils.module_loading import import_string
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
+from articles.models import Translatable
 from articles.review.findings import Opinion
 from articles.review.text import Subject
 from articles.workflow import Verdict
@@ -78,4 +79,5 @@ def _checked(name: str, answer: object) -> Opinion:
 
 def _no_answer(name: str) -> Opinion:
     service = name.rpartition(".")[2]
-    return Opinion(Verdict.UNSURE, _("The review service “%(name)s” gave no usable answer.") % {"name": service})
+    text = gettext_noop("The review service “%(name)s” gave no usable answer.")
+    return Opinion(Verdict.UNSURE, Translatable.of(text, name=service))

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Self
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
-from articles.models import LINES, Article, Image, Text
+from articles.models import BODY, Image, Text
 from articles.text import clean_html
 
 _INLINE = frozenset(
@@ -18,19 +15,6 @@ _INLINE = frozenset(
     + ("mark", "q", "s", "samp", "small", "strong", "sub", "sup", "time", "u", "var")
 )
 _DESCRIBING = frozenset({"alt", "title"})
-
-
-BODY = "body"
-"""The field with paragraphs."""
-
-LABELS: Mapping[str, str | Promise] = {
-    **{name: Article._meta.get_field(name).verbose_name for name in LINES},  # type: ignore[union-attr]
-    BODY: _("text"),
-    "tags": _("tags"),
-    "captions": _("image texts"),
-    "correction": _("correction"),
-}
-"""The fields of an article in which texts stand, by name."""
 
 
 @dataclass(frozen=True)

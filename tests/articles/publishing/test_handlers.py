@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test import TestCase
 
+from articles.audit import record
 from articles.handlers import publish, unpublish
 from articles.models import Article, AuditEntry, Notification, Revision
 from articles.task_types import NOTIFY
@@ -119,6 +120,24 @@ def test_an_invalid_task_does_not_stop_the_others() -> None:
     Article.objects.filter(pk=drafts[0].pk).update(status=Status.DRAFT)
     assert len(verdicts_of_publishing()) == 1
     assert Article.objects.get(pk=drafts[1].pk).status == Status.PUBLISHED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_refused_audit_entry_costs_the_rest_of_a_burst_neither_entry_nor_publication() -> None:
+    past, author = soon(seconds=-1), make_user("wen")
+    articles = [make_article(status=APPROVED, publish_at=past, author=author) for _ in range(30)]
+    record("published", article=articles[7])
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE UNIQUE INDEX one_each ON articles_auditentry (article_id, action)")
+        try:
+            assert run_due(100) == 30
+        finally:
+            cursor.execute("DROP INDEX one_each" + " ON articles_auditentry" * (connection.vendor == "mysql"))
+    published = set(Article.objects.filter(status=Status.PUBLISHED).values_list("pk", flat=True))
+    assert published == {article.pk for article in articles} - {articles[7].pk}
+    recorded = AuditEntry.objects.filter(action="published", source="worker").values_list("article_id", flat=True)
+    assert (set(recorded), len(recorded)) == (published, len(published))
+    assert TaskInfo.objects.get(task_type="articles.publish").attempts == 1
 
 
 @pytest.mark.django_db

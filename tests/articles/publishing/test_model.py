@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from articles import publishing, review
 from articles.exceptions import ArticleError
-from articles.models import Article, AuditEntry, ReviewPolicy, Revision, SensitiveWord, Tag, Text, Update
+from articles.models import Article, AuditEntry, ReviewPolicy, ReviewStage, Revision, SensitiveWord, Tag, Text, Update
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import for_review
 from articles.publishing.tags import rename_tag
@@ -74,6 +74,7 @@ single = st.one_of(
     st.tuples(st.sampled_from(["lift", "write_of_a_scandal"]), keys),
     st.tuples(st.just("enter"), users),
     st.tuples(st.just("choose_the_machine"), st.sampled_from(ReviewPolicy.Machine.values)),
+    st.tuples(st.sampled_from(["one_stage", "two_stages", "two_other_stages"])),
     st.tuples(st.just("forbid")),
     st.tuples(st.just("work")),
     st.tuples(st.just("wait"), waits),
@@ -95,13 +96,18 @@ STORIES = [
     "edit submit save_too_late approve publish",
     "submit approve_after_a_change_of_time approve publish",
     "edit submit override publish edit submit reassign approve publish_update",
+    "two_stages get_approved schedule edit get_approved publish_update wait",
+    "two_stages submit pass_a_stage approve edit pass_a_stage pass_a_stage publish",
+    "two_stages submit pass_a_stage two_other_stages pass_a_stage one_stage approve pass_a_stage schedule wait",
+    "submit two_stages pass_a_stage reject submit pass_a_stage override publish",
 ]
 """Random transitions rarely reach these: each runs once as it is, and many times in part."""
 
 DISTANCES = {"schedule": 60, "embargo": 100, "schedule_update": 30, "wait": 80}
 """Seconds, in a complete story."""
 
-WITHOUT_ARTICLE = frozenset({"forbid", "work", "wait"})
+STAGES = frozenset({"one_stage", "two_stages", "two_other_stages"})
+WITHOUT_ARTICLE = frozenset({"forbid", "work", "wait"}) | STAGES
 
 
 def script_of(story: str) -> list[tuple[Any, ...]]:
@@ -188,6 +194,9 @@ class Newsroom:
         """The contributors to the newest text of each since its last approval."""
         self.approved: set[str] = set()
         self.machine = ReviewPolicy.Machine.NEVER.value
+        self.stages = ["first"]
+        self.passed: dict[tuple[str, int], dict[str, int]] = {}
+        """Who approved which revision of each article at which stage."""
 
     def take(self, service: Callable[..., Any], key: str, **arguments: Any) -> bool:
         """Whether the newsroom did it; when it refused, nothing has changed."""
@@ -280,10 +289,31 @@ class Newsroom:
         self.machine = machine
         review.choose_policy(machine, by=self.root)
 
+    def one_stage(self) -> None:
+        self.choose_stages("first")
+
+    def two_stages(self) -> None:
+        self.choose_stages("first", "final")
+
+    def two_other_stages(self) -> None:
+        self.choose_stages("second", "first")
+
+    def choose_stages(self, *stages: str) -> None:
+        self.stages = [*stages]
+        review.choose_stages([review.StageChoice(stage) for stage in stages], by=self.root)
+
     def submit(self, key: str) -> None:
-        if self.take(publishing.submit, key) and self.passed_by_machine(key):
+        if not self.take(publishing.submit, key):
+            return
+        self.begin_review(key)
+        if self.passed_by_machine(key):
             assert self.machine != ReviewPolicy.Machine.NEVER, "the machine approved unasked"
+            assert len(self.stages) == 1, "the machine skipped a stage"
             self.adopt(key)
+
+    def begin_review(self, key: str) -> None:
+        """The text waits at the first stage."""
+        self.passed = {(about, number): users for (about, number), users in self.passed.items() if about != key}
 
     def passed_by_machine(self, key: str) -> bool:
         entry = AuditEntry.objects.of(self.articles[key]).first()
@@ -293,11 +323,25 @@ class Newsroom:
         """What a reviewer has before him."""
         return for_review(self.article(key)).number
 
-    def approve(self, key: str, number: int | None = None) -> None:
-        had_a_hand = self.editor.pk in self.hands(key)
-        if self.take(publishing.approve, key, revision=number or self.read(key)):
-            assert not had_a_hand, f"{self.editor} approved a text of theirs"
+    def approve(self, key: str) -> None:
+        had_a_hand, number = self.editor.pk in self.hands(key), self.read(key)
+        passed = self.passed.setdefault((key, number), {})
+        stage = next((stage for stage in self.stages if stage not in passed), self.stages[-1])
+        if not self.take(publishing.approve, key, revision=number):
+            return
+        assert not had_a_hand, f"{self.editor} approved a text of theirs"
+        assert self.editor.pk not in passed.values(), f"{self.editor} decided at two stages"
+        passed[stage] = self.editor.pk
+        if passed.keys() >= {*self.stages}:
             self.adopt(key)
+
+    def pass_a_stage(self, key: str) -> None:
+        """A user approves who has neither written nor approved the text, if there is one."""
+        at_work, passed = self.editor, self.passed.get((key, self.read(key)), {})
+        barred = self.hands(key) | {*passed.values()}
+        self.editor = next((user for user in self.users.values() if user.pk not in barred), at_work)
+        self.approve(key)
+        self.editor = at_work
 
     def override(self, key: str) -> None:
         """The administrator approves any text."""
@@ -332,13 +376,12 @@ class Newsroom:
     def get_approved(self, key: str) -> None:
         """Random steps alone seldom come this far."""
         self.submit(key)
-        at_work = self.editor
-        self.editor = next((one for one in self.users.values() if one.pk not in self.hands(key)), at_work)
-        self.approve(key)
-        self.editor = at_work
+        for _stage in self.stages:
+            self.pass_a_stage(key)
 
     def adopt(self, key: str) -> None:
         expected, article = self.expected[key], self.article(key)
+        self.begin_review(key)
         self.approved.add((expected.draft or expected.text).title)
         self.wrote[key] = set()
         if expected.draft is None:
@@ -514,6 +557,7 @@ def test_what_is_live_is_always_an_approved_revision_whose_time_has_come(
     User.objects.all().delete()
     Tag.objects.all().delete()
     ReviewPolicy.objects.all().delete()
+    ReviewStage.objects.all().delete()
     newsroom = Newsroom(travel)
     for name, *arguments in script:
         getattr(newsroom, name)(*arguments)

@@ -23,7 +23,7 @@ from tests.articles.factories import APPROVED, make_article, make_editor, make_m
 from tests.articles.publishing.test_races import together
 from tests.articles.sources import SOURCES, Stage, found_stage
 from tests.conftest import StartManage, database_environment
-from tests.harness import Process, eventually, python
+from tests.harness import Process, PythonProcess, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -246,7 +246,7 @@ def test_no_deadlock_reaches_any_of_four_editors_beside_two_workers(start_manage
     env = {**database_environment(), "DJANGO_SETTINGS_MODULE": "tests.settings"}
 
     def start(**part: Any) -> Process:
-        return Process([python, "-u", "-m", "tests.chaos.editors", json.dumps(part)], env=env)
+        return PythonProcess(["-m", "tests.chaos.editors", json.dumps(part)], env=env)
 
     assert start(articles=30, editors=NAMES).wait(60) == 0
     workers = start_manage("poll", "--forever", "--processes", "2")
