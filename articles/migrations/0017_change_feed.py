@@ -22,9 +22,9 @@ def note(vendor, row, is_visible="1", key="id"):
 
 def same(vendor, names, texts=()):
     if vendor == "sqlite":
-        return " AND ".join(f"NEW.{name} IS OLD.{name}" for name in (*texts, *names))
-    pairs = [f"BINARY NEW.{name} <=> BINARY OLD.{name}" for name in texts]
-    return " AND ".join([*pairs, *(f"NEW.{name} <=> OLD.{name}" for name in names)])
+        return " AND ".join(f"NEW.{name} IS OLD.{name}" for name in (*names, *texts))
+    pairs = [f"BINARY NEW.{name} <=> BINARY OLD.{name}" for name in texts]  # last: they take the longest
+    return " AND ".join([*(f"NEW.{name} <=> OLD.{name}" for name in names), *pairs])
 
 
 def trigger(vendor, name, event, table, condition, action):

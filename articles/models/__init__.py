@@ -12,7 +12,7 @@ from articles.models.change_feed import FeedEntry, FeedHead, PendingChange
 from articles.models.channel import Channel, ChannelQuerySet
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
-from articles.models.drafts import Autosave, Presence
+from articles.models.drafts import Autosave, Presence, SubmittedForm
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.note import Note
@@ -30,6 +30,7 @@ from articles.models.staff import named, named_among_all, named_apart
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
 from articles.models.text import LINES, Text
+from articles.models.translatable import BODY, Translatable, names_words, parts_of, place, stored_text
 from articles.models.update import Update
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "AuditEntry",
     "AuditQuerySet",
     "Autosave",
+    "BODY",
     "BODY_LENGTH",
     "BulkAction",
     "BulkActionItem",
@@ -81,9 +83,11 @@ __all__ = [
     "SensitiveWord",
     "SoftLock",
     "StageApproval",
+    "SubmittedForm",
     "Tag",
     "Tagging",
     "Text",
+    "Translatable",
     "Update",
     "WordListVersion",
     "approved_by",
@@ -96,9 +100,13 @@ __all__ = [
     "named",
     "named_among_all",
     "named_apart",
+    "names_words",
     "not_over_at",
     "over_at",
+    "parts_of",
+    "place",
     "rows_changed",
     "stage_under_review",
+    "stored_text",
     "words_changed",
 ]

@@ -54,6 +54,24 @@ class Autosave(models.Model):
         return " ".join(self.typed.get("title", []))
 
 
+class SubmittedForm(models.Model):
+    """A form of a new article that created one: its window can create no second."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    window = models.UUIDField()
+    article = models.ForeignKey(Article, on_delete=models.CASCADE, null=True, related_name="+")
+    digest = models.CharField(max_length=64)  # of what was submitted
+    submitted_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["user", "window"], name="form_submitted_once")]
+        indexes = [models.Index(fields=["submitted_at"], name="submitted_form_age")]
+
+    def __str__(self) -> str:
+        return f"{self.window}"
+
+
 class PresenceQuerySet(models.QuerySet["Presence"]):
     """Queries for presence."""
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
+from articles.models.translatable import TranslatableField
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
@@ -75,7 +76,7 @@ class Notification(models.Model):
         verbose_name=_("release"),
         db_constraint=False,
     )
-    reason = models.CharField(_("reason"), max_length=500, blank=True)
+    reason = TranslatableField(_("reason"), max_length=500, blank=True)
     occasion = models.CharField(
         max_length=64, blank=True, db_index=True, help_text=_("One notification for each occasion.")
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -39,6 +39,7 @@ class Action:
     value: str = "1"
     has_sheet: bool = False  #: it opens the publish sheet, whose button makes the transition
     needs_reason: bool = False
+    needs_change: bool = False  #: a script enables it when something is changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +57,17 @@ class Actions:
         return any(action.needs_reason for action in (*self.alternatives, *self.removals))
 
 
-def actions(article: Article, offered: Sequence[Transition], *, may_save: bool) -> Actions:
-    """Sort what is offered for this article; saving is primary only when nothing else is."""
+def actions(article: Article, offered: Sequence[Transition], *, may_save: bool, is_changed: bool = False) -> Actions:
+    """Sort what is offered for this article; saving is primary only when nothing else is.
+
+    `is_changed` is whether the form shows something else than what is stored.
+    """
     first = next((transition for transition in _ranked(article) if transition in offered), None)
     save = Action(name="_continue", label=_("Save"), icon="save") if may_save else None
     others = [transition for transition in offered if transition is not first]
     close = Action(name="_save", label=_("Save and close"), icon="save_as")
     return Actions(
-        primary=_action(first, article) if first else save,
+        primary=_primary(first, article, is_changed=is_changed) if first else save,
         save=save if first else None,
         alternatives=[
             *(_action(one, article) for one in others if one not in REMOVALS),
@@ -85,6 +89,15 @@ def _ranked(article: Article) -> Sequence[Transition]:
     elif pending_update and pending_update.publish_at:
         rank.remove(Transition.PUBLISH_UPDATE)
     return rank
+
+
+def _primary(transition: Transition, article: Article, *, is_changed: bool) -> Action:
+    """An approved text is not submitted before it is changed."""
+    is_update = article.status in Article.Status.passed() and not (
+        article.pending_update and article.pending_update.draft_id
+    )
+    needs_change = transition is Transition.SUBMIT and is_update and not is_changed
+    return replace(_action(transition, article), needs_change=needs_change)
 
 
 def _action(transition: Transition, article: Article) -> Action:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -20,12 +21,17 @@ from unfold.admin import ModelAdmin
 from articles.desk.editor.changes_since import happened
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
-from articles.permissions import ADD, CHANGE, allows
+from articles.pages import newest_number
+from articles.permissions import ADD, CHANGE, allows, require
 from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.text import format_time, zone_label
+from scheduling.services import read_database_clock
 
 AUTOSAVE_INTERVAL = 3
 """Seconds after which the script saves what was typed since."""
+
+NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
+"""Fields of a form that a draft does not contain, as in the script."""
 
 OFFERED = 5
 """Recovered drafts offered at once, latest first."""
@@ -54,16 +60,23 @@ class AutosaveAdmin(ModelAdmin):
             return _signed_out()
         article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
         saved_at = save_autosave(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
-        return JsonResponse({"saved": f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"})
+        belongs_to = Autosave.objects.filter(pk=window).values_list("article_id", flat=True).first()
+        time = f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"
+        return JsonResponse({"saved": time, "article": belongs_to})
 
     def presence(self, request: HttpRequest, pk: int, window: UUID) -> HttpResponse:
-        """Record that a window is open or (`leave`) closed; return messages about other editors and later saves."""
+        """Record that a window is open or (`leave`) closed; return messages about other editors and later saves.
+
+        Authors whose article has been approved since may no longer edit it: they are not shown to others.
+        """
         if "leave" in request.POST:
             leave(window, by=request.user)
             return HttpResponse(status=204)
         article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
-        others = mark_present(window, article, by=request.user)
-        messages = [*_presence_messages(others, request), *_change_messages(article, request.POST)]
+        require(CHANGE, request.user)
+        may_edit = allows(CHANGE, request.user, article)
+        others = mark_present(window, article, by=request.user) if may_edit else []
+        messages = [*_presence_messages(others, request), *_change_messages(article, request)]
         people = {other.user_id: named(other.user) for other in others if other.user_id != request.user.pk}
         return JsonResponse({"messages": messages, "people": list(people.values())})
 
@@ -95,12 +108,38 @@ def window_of(request: HttpRequest) -> UUID:
         return uuid4()
 
 
+def typed_in(request: HttpRequest) -> dict[str, list[str]]:
+    """What the form sent, as a script saves it."""
+    names = sorted(name for name in request.POST if not name.startswith(("_", "keep_")) and name not in NEVER_SAVED)
+    return {name: request.POST.getlist(name) for name in names}
+
+
+def digest_of(request: HttpRequest) -> str:
+    """A digest of what the form sent."""
+    return hashlib.sha256(json.dumps(typed_in(request)).encode()).hexdigest()
+
+
+def keep_typed(request: HttpRequest, article: Article) -> None:
+    """Save what the form sent as a draft to recover."""
+    number = int(read_database_clock().timestamp() * 1000)
+    save_autosave(window_of(request), article, by=request.user, typed=typed_in(request), number=number)
+
+
 def restored_draft(request: HttpRequest, article: Article | None) -> Typed | None:
     """The autosaved content of the window in `?restore=`; None without one, or if it no longer exists."""
     if request.method == "POST" or "restore" not in request.GET:
         return None
     left = Autosave.objects.left_by(request.user, article).filter(pk=window_of(request)).first()
-    return left.typed if left else None
+    if left is None:
+        return None
+    return {**left.typed, **_version_created(article)} if article and left.typed.get("seen") == [""] else left.typed
+
+
+def _version_created(article: Article) -> dict[str, list[str]]:
+    """Version fields of a draft typed in the form that created the article: later changes of others are conflicts."""
+    first = article.revisions.order_by("number")[0]
+    seen = article.changed_at if newest_number(article) == first.number else first.created_at
+    return {"seen": [seen.isoformat()], "base": [str(first.number)]}
 
 
 def recovered_drafts(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
@@ -175,9 +214,13 @@ def _presence_messages(others: list[Presence], request: HttpRequest) -> list[str
     return list(dict.fromkeys(messages))
 
 
-def _change_messages(article: Article, form: Mapping[str, str]) -> list[str]:
+def _change_messages(article: Article, request: HttpRequest) -> list[str]:
     """How the article has changed since the form was opened, if it has."""
-    seen = form.get("seen", "")
+    seen = request.POST.get("seen", "")
     if not seen or seen == article.changed_at.isoformat():
         return []
-    return [" ".join([happened(article, form.get("base", "")), _("Changes are compared when you save.")])]
+    return [
+        " ".join(
+            [happened(article, request.POST.get("base", ""), request.user), _("Changes are compared when you save.")]
+        )
+    ]

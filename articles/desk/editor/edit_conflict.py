@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
+from articles.audit import Actor
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.changes_since import happened, who_saved_last
 from articles.desk.editor.merge import Merge, base_of
-from articles.models import Article
+from articles.models import Article, named
 
 
 def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) -> QueryDict:
@@ -24,14 +26,16 @@ def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) ->
     return taken
 
 
-def merge_shown(form: ArticleForm) -> dict[str, Any]:
+def merge_shown(form: ArticleForm, reader: Actor) -> dict[str, Any]:
     """The conflict as shown by the form, if there is one."""
     if not form.is_bound or (merge := form.merge) is None:
         return {}
     labels = {name: str(field.label) for name, field in form.fields.items() if field.label}
+    other = who_saved_last(merge.article)
     return {
         "merged_with": merge.article.changed_at.isoformat(),
         "differences": merge.differences(labels, form.chosen),
-        "happened": happened(merge.article, str(merge.base.number) if merge.base else ""),
-        "other": who_saved_last(merge.article),
+        "happened": happened(merge.article, str(merge.base.number) if merge.base else "", reader),
+        "other": named(other) if other else _("Another user"),
+        "is_own": other == reader,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from datetime import timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from django.urls import URLPattern, path
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST
 from unfold.admin import ModelAdmin
@@ -62,7 +64,7 @@ class PreviewScreens(ModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         """The preview URLs, before those of the article itself."""
         view = self.admin_site.admin_view
-        shown = view(xframe_options_sameorigin(self.preview))
+        shown = xframe_options_sameorigin(self._framed(view(self.preview)))
         own = [
             path("add/preview/", shown, name="articles_article_preview_new"),
             path("<int:pk>/preview/", shown, name="articles_article_preview"),
@@ -70,6 +72,16 @@ class PreviewScreens(ModelAdmin):
             path("<int:pk>/links/<uuid:link>/revoke/", view(require_POST(self.revoke)), name="articles_article_revoke"),
         ]
         return [*own, *super().get_urls()]
+
+    def _framed(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        """With `?frame`, a message instead of the sign-in page, which browsers show in no frame."""
+
+        def respond(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if "frame" in request.GET and not self.admin_site.has_permission(request):
+                return TemplateResponse(request, "articles/desk/editor/signed_out.html", status=401)
+            return view(request, *args, **kwargs)
+
+        return never_cache(respond)
 
     def preview(self, request: HttpRequest, pk: int | None = None) -> HttpResponse:
         """The newest text as readers would see it; with `?copy=`, the autosaved content of that window."""

@@ -85,7 +85,8 @@ def _distance(moment: datetime, now: datetime) -> str:
         seconds = max(1, int(abs(moment - now).total_seconds()))
         return ngettext("%d second", "%d seconds", seconds) % seconds
     if moment > now:
-        return timeuntil(moment, now, depth=2 if moment - now < timedelta(days=2) else 1)
+        distance = timeuntil(moment, now, depth=2 if moment - now < timedelta(days=2) else 1)
+        return distance.replace(_(", "), " ")  # a comma separates it from the day
     return timesince(moment, now, depth=1)
 
 

@@ -1,7 +1,9 @@
 // Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
 // articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
+import { openWindows } from "articles/editor/windows";
 
+const LEAVING = 10_000; // milliseconds that a submission may take
 const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
 
 const form = document.getElementById("article_form");
@@ -107,67 +109,85 @@ const run = async () => {
     timer = setTimeout(run, config.autosaveInterval);
 };
 
-let isLeaving = false;
+let sent = null; // the form that is on its way to the server
 const isSaved = () => !config.urls.draft || (!sending && asText() === saved);
+const isKept = () => (sent === null ? isSaved() : asText() === sent);
+
+const leave = () => {
+    sent = asText();
+    clearTimeout(timer);
+    setTimeout(() => {
+        sent = null; // the user has stopped it
+        run();
+    }, LEAVING);
+};
 
 form.addEventListener("submit", async (event) => {
-    if (isLeaving || isSaved()) {
-        isLeaving = true;
-        clearTimeout(timer);
-        return;
-    }
+    if (sent !== null) return event.preventDefault(); // pressed twice
+    if (isSaved()) return leave();
     event.preventDefault();
     const { submitter } = event;
-    if (await save()) {
-        isLeaving = true;
-        clearTimeout(timer);
-        form.requestSubmit(submitter);
-    } else {
-        status.append(" ", label("cannotSave"));
-        announce(status.textContent);
-    }
+    if (await save()) return form.requestSubmit(submitter);
+    status.append(" ", label("cannotSave"));
+    return announce(status.textContent);
 });
 
 window.addEventListener("beforeunload", (event) => {
-    if (!isLeaving && !isSaved()) event.preventDefault(); // the browser asks whether to leave
+    if (!isKept()) event.preventDefault(); // the browser asks whether to leave
 });
 
 window.addEventListener("focus", run);
 window.addEventListener("online", run);
 window.addEventListener("pagehide", () => {
-    const text = asText();
-    if (isLeaving || isSaved()) return;
+    if (isKept()) return;
+    const text = asText(); // also what was typed while the form was on its way
     store(text);
     const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
     post(config.urls.draft, draft, { keepalive: true }).catch(() => {});
 });
 
-// Sends drafts stored in the browser to the server, and reloads to offer them.
+const banners = new Map([...document.querySelectorAll("[data-unsaved]")].map((banner) => [banner.dataset.unsaved, banner]));
+const addressOf = (window) => config.urls.drafts.replace(/[0-9a-f-]{36}/, window);
+
+const removeBanner = (address) => {
+    banners.get(address).remove();
+    document.getElementById("id_title")?.focus();
+};
+
+// Offers only drafts whose window is closed.
+const hideOpen = async () => {
+    for (const address of [...(await openWindows())].map(addressOf)) if (banners.has(address)) removeBanner(address);
+};
+
+// Sends drafts that closed windows stored in the browser to the server, which knows the article that a new form has
+// created, and reloads if the page does not offer them yet.
 const uploadStored = async () => {
-    let uploaded = 0;
+    const open = await openWindows();
+    let isNew = false;
     for (const key of Object.keys(localStorage).filter((name) => name.startsWith(storagePrefix))) {
         const draft = JSON.parse(localStorage.getItem(key));
         const window = key.slice(storagePrefix.length);
-        if (draft.article !== config.article || window === config.window) continue;
-        const response = await post(config.urls.drafts.replace(/[0-9a-f-]{36}/, window), draft);
+        if ((draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
+        const address = addressOf(window);
+        const response = await post(address, draft);
         if (!response.ok) continue;
         localStorage.removeItem(key);
-        uploaded += 1;
+        isNew ||= (await response.json()).article === config.article && !banners.has(address);
     }
-    if (uploaded && asText() === saved) location.reload();
+    if (isNew && asText() === saved) location.reload();
 };
 
-for (const banner of document.querySelectorAll("[data-unsaved]")) {
+if (config.urls.draft) hideOpen();
+const uploading = config.urls.draft ? uploadStored().catch(() => {}) : null;
+
+for (const [address, banner] of banners) {
     banner.querySelector("[data-discard]").addEventListener("click", async () => {
-        const response = await fetch(banner.dataset.unsaved, { method: "DELETE", headers: { "X-CSRFToken": csrf() } });
+        await uploading; // an upload that arrives later would restore the draft
+        const response = await fetch(address, { method: "DELETE", headers: { "X-CSRFToken": csrf() } });
         if (!response.ok) return;
-        banner.remove();
+        removeBanner(address);
         announce(label("discarded"));
-        document.getElementById("id_title")?.focus();
     });
 }
 
-if (config.urls.draft) {
-    uploadStored().catch(() => {});
-    timer = setTimeout(run, config.autosaveInterval);
-}
+if (config.urls.draft) timer = setTimeout(run, config.autosaveInterval);

@@ -2,6 +2,7 @@
 import { Extension, pm } from "django-prose-editor/editor";
 
 const CONTEXT = 64; // characters around a quote, as articles/models/note.py stores them
+const PAUSE = 400; // milliseconds without an edit, after which lost passages are searched
 const key = new pm.state.PluginKey("notes");
 
 // The letters of the document without white space, and where each stands.
@@ -71,9 +72,14 @@ export const Notes = Extension.create({
     },
 
     onCreate() {
-        document.addEventListener("notes:shown", ({ detail }) => {
-            const transaction = this.editor.state.tr.setMeta(key, detail).setMeta("addToHistory", false);
-            this.editor.view.dispatch(transaction);
+        const show = (detail) => this.editor.view.dispatch(this.editor.state.tr.setMeta(key, detail).setMeta("addToHistory", false));
+        let [shown, timer] = [null, null];
+        document.addEventListener("notes:shown", ({ detail }) => show((shown = detail)));
+        // A passage that was deleted is highlighted again when it comes back.
+        this.editor.on("update", () => {
+            clearTimeout(timer);
+            const isLost = shown && new Set(key.getState(this.editor.state).find().map((mark) => mark.spec.note)).size < shown.passages.length;
+            if (isLost) timer = setTimeout(() => show(shown), PAUSE);
         });
         document.addEventListener("notes:select", ({ detail }) => {
             detail.selector = selected(this.editor.state);

@@ -37,18 +37,22 @@ const described = (editor, image) => {
 
 const placeOf = (view, id) => key.getState(view.state).find(null, null, (spec) => spec.id === id)[0]?.from ?? null;
 
-const showError = (editor, file, message) => {
-    const retry = element("button", { type: "button", className: "notice-action", textContent: label("retry") });
-    const close = element("button", { type: "button", className: "notice-action", textContent: label("close") });
-    const notice = element("div", { className: "notice notice-error" }, element("p", { textContent: message }), retry, close);
+const button = (name, press) => {
+    const made = element("button", { type: "button", className: "notice-action", textContent: label(name) });
+    made.addEventListener("click", press);
+    return made;
+};
+
+const report = (message, retry) => {
+    const notice = element("div", { className: "notice notice-error" }, element("p", { textContent: message }));
+    const close = () => notice.remove();
+    if (retry) notice.append(button("retry", () => [close(), retry()]));
+    notice.append(button("close", close));
     notice.setAttribute("role", "alert");
-    close.addEventListener("click", () => notice.remove());
-    retry.addEventListener("click", () => {
-        notice.remove();
-        insertFile(editor, file, editor.state.selection.to);
-    });
     document.querySelector(".messages").append(notice);
 };
+
+const showError = (editor, file, message) => report(message, () => insertFile(editor, file, editor.state.selection.to));
 
 const insertImage = (view, image, place) => {
     const { tr, schema } = view.state;
@@ -75,7 +79,13 @@ const insertFile = async (editor, file, at) => {
     }
 };
 
-const imagesIn = (transfer) => (uploadAddress() ? [...(transfer?.files || [])].filter(({ type }) => IMAGE.test(type)) : []);
+// The images among the files; the other files are named in a notice.
+const imagesOf = (files) => {
+    const isImage = ({ type }) => uploadAddress() && IMAGE.test(type);
+    const others = files.filter((file) => !isImage(file)).map(({ name }) => name);
+    if (others.length) report(label("noImage", { name: others.join(label("separator")) }));
+    return files.filter(isImage);
+};
 
 const placeholder = ({ name }) => () => element("span", { className: "uploading", textContent: label("uploading", { name }) });
 
@@ -109,17 +119,17 @@ export const Paste = Extension.create({
             return isOffice(text) ? cleaned(text) : text;
         };
         const handlePaste = (_view, { clipboardData }) => {
-            const files = imagesIn(clipboardData);
+            const files = [...(clipboardData?.files || [])];
             const isText = clipboardData?.getData("text/plain").trim() || /<(p|table|li)\b/i.test(clipboardData?.getData("text/html") || "");
             if (!files.length || isText) return false; // Word adds an image of the text itself
-            insert(files);
+            insert(imagesOf(files));
             return true;
         };
         const handleDrop = (view, event, _slice, isMoved) => {
-            const files = isMoved ? [] : imagesIn(event.dataTransfer);
+            const files = isMoved ? [] : [...(event.dataTransfer?.files || [])];
             if (!files.length) return false;
             event.preventDefault();
-            insert(files, view.posAtCoords({ left: event.clientX, top: event.clientY })?.pos);
+            insert(imagesOf(files), view.posAtCoords({ left: event.clientX, top: event.clientY })?.pos);
             return true;
         };
         const decorations = (state) => key.getState(state);
@@ -134,3 +144,7 @@ export const Paste = Extension.create({
 });
 
 window.addEventListener("beforeunload", (event) => running && event.preventDefault());
+// A file dropped beside the text would otherwise replace the page.
+for (const kind of ["dragover", "drop"]) {
+    window.addEventListener(kind, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+}

@@ -22,7 +22,7 @@ const fit = () => {
 
 const load = () => {
     top = frame.contentWindow?.scrollY || 0;
-    frame.contentWindow.location.replace(config.urls.preview);
+    frame.contentWindow.location.replace(`${config.urls.preview}&frame=1`);
 };
 
 const open = async (isOpen) => {
@@ -43,6 +43,7 @@ form.addEventListener("input", () => {
 });
 form.addEventListener("draft:saved", () => !panel.hidden && load());
 frame.addEventListener("load", () => frame.contentWindow.scrollTo(0, top));
+window.addEventListener("focus", () => !panel.hidden && frame.contentDocument?.querySelector("[data-signed-out]") && load());
 new ResizeObserver(fit).observe(stage);
 
 button.addEventListener("click", () => open(panel.hidden));

@@ -81,6 +81,20 @@ if (firstError) showTab(firstError);
 else select(first());
 isPhone.addEventListener("change", () => select(first()));
 
+// The main action for a live text waits for a change.
+const waiting = form.querySelector("[data-needs-change]");
+if (waiting) {
+    const enable = () => {
+        waiting.disabled = false;
+        waiting.removeAttribute("title");
+    };
+    waiting.disabled = true;
+    for (const kind of ["input", "change"]) {
+        form.addEventListener(kind, ({ target }) => (target.form === form || target.isContentEditable) && enable());
+    }
+    form.querySelector("[data-editor]")?.editor?.on("update", enable);
+}
+
 // The image picker opens from the text, too, while the tab it belongs to is hidden.
 const picker = form.querySelector("[data-picker]");
 if (picker) document.body.append(picker);
@@ -104,6 +118,16 @@ for (const field of lines) {
         else document.querySelector("[data-editor]")?.editor.view.focus();
     });
 }
+
+// Headline, summary and body are in the language of the headline, which chooses the typeface and the spelling checker.
+const title = lines[0];
+const setLanguage = () => {
+    if (!title?.value.trim()) return;
+    const language = /\p{Script=Han}/u.test(title.value) ? "zh" : "en"; // as on readers' pages
+    for (const field of [...lines, document.querySelector(".ProseMirror")]) field?.setAttribute("lang", language);
+};
+title?.addEventListener("input", setLanguage);
+setLanguage();
 
 // Shortcuts: each is a key, its name and what it does. Letters need Ctrl or Command, "?" works outside of text fields.
 const press = (selector) => form.querySelector(selector)?.click();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from articles import publishing
 from articles.audit.log import source
@@ -20,7 +21,7 @@ from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
 from tests.articles.browsers import save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
-from tests.articles.desk.editor.test_body import open_form
+from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
 from tests.conftest import Site
 from tests.harness import eventually
@@ -53,15 +54,14 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
     body.press_sequentially("Two hours of work")
     expect(page.get_by_text("Draft saved")).to_be_visible()
     assert not Article.objects.exists()
-    again = page.context.new_page()
-    page.close()
+    again = close_window(page)
     again.goto(ADD)
     expect(again.get_by_text("Recovered draft from")).to_contain_text("“Bridge”")
     expect(again.get_by_role("link", name="Restore")).to_be_focused()
     again.keyboard.press("Enter")
     expect(again.get_by_role("textbox", name="Body")).to_have_text("Two hours of work")
     again.get_by_role("button", name="Save", exact=True).click()
-    expect(again.get_by_text("successfully").first).to_be_visible()
+    expect(again.get_by_text("Saved.").first).to_be_visible()
     assert Article.objects.values_list("title", "body").get() == ("Bridge", "<p>Two hours of work</p>")
     assert not Autosave.objects.exists()
 
@@ -123,8 +123,7 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("Typed in a tunnel")
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
-    again = page.context.new_page()
-    page.close()
+    again = close_window(page)
     again.goto(form_address(article))
     expect(again.get_by_text("Recovered draft from")).to_contain_text("“Typed in a tunnel”")
     again.get_by_text("Discard…").click()
@@ -132,6 +131,117 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     again.get_by_role("button", name="Discard", exact=True).click()
     expect(again.get_by_text("Recovered draft from")).to_have_count(0)
     eventually(lambda: not Autosave.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_draft_that_is_already_offered_is_discarded_wherever_it_is_stored(page: Page) -> None:
+    """The browser has stored it, too: its upload neither reloads the page nor restores what is discarded."""
+    user, article = make_editor(), make_article("Old")
+    window, _ = keep(logged_in(user), user, article)
+    sign_in(page)
+    page.goto(form_address(article))
+    draft = {"article": article.pk, "number": 2, "typed": {"title": ["Typed"]}}
+    item = [f"headline.draft.{user.pk}.{window}", json.dumps(draft)]
+    page.evaluate("item => localStorage.setItem(...item)", item)
+    held: list[Route] = []
+    page.route(f"**/autosave/{window}/", lambda route: held.append(route) if is_post(route) else route.continue_())
+    with page.expect_request(lambda request: window in request.url):
+        page.reload()
+    page.get_by_text("Discard…").click()
+    page.get_by_role("button", name="Discard", exact=True).click()
+    held[0].continue_()
+    expect(page.get_by_text("Recovered draft from")).to_have_count(0)
+    assert not Autosave.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_back_button_shows_what_is_stored_and_not_what_was_typed(page: Page) -> None:
+    open_form(page)
+    page.get_by_label("Headline").fill("Mine")
+    save(page)
+    page.go_back()
+    expect(page.get_by_label("Headline")).to_have_value("")  # what is saved once is not saved as a second article
+    article = Article.objects.get()
+    page.goto(form_address(article))
+    page.get_by_label("Headline").fill("Mine, newer")
+    save_and_close(page)
+    page.wait_for_url(lambda address: "change" not in address)
+    publishing.edit(article, by=make_editor("bob"), changes={"title": "Bob’s"})
+    page.go_back()
+    expect(page.get_by_label("Headline")).to_have_value("Bob’s")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_pressed_twice_is_sent_once(page: Page) -> None:
+    make_article("Derby", body="<p>x</p>")
+    held: list[Route] = []
+    page.route(
+        re.compile("/(add|duplicate)/$"), lambda route: held.append(route) if is_post(route) else route.continue_()
+    )
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    send_twice(page, page.locator(".actions [name=_continue]"), held)
+    assert Article.objects.filter(title="Bridge").count() == 1
+    page.goto("/admin/desk/monitoring/")
+    page.get_by_label("Actions for “Derby”").click()
+    send_twice(page, page.get_by_role("button", name="Duplicate"), held)
+    assert Article.objects.filter(title__startswith="Derby").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_typed_while_the_form_is_on_its_way_is_recovered(page: Page) -> None:
+    article, held = make_article("Old"), list[Route]()
+    page.route("**/change/", lambda route: held.append(route) if is_post(route) else route.continue_())
+    open_form(page, article)
+    page.get_by_label("Headline").fill("New")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    page.locator(".actions [name=_continue]").evaluate(
+        """button => new Promise((done) => {
+            button.click();
+            setTimeout(() => done(button.form.elements.summary.value = "Typed since"), 50);
+        })"""
+    )
+    request_in(page, held).continue_()
+    expect(page.get_by_text("Recovered draft from")).to_be_visible()
+    page.get_by_role("link", name="Restore").click()
+    expect(page.locator("#id_summary")).to_have_value("Typed since")
+    assert Article.objects.values_list("title", "summary").get() == ("New", "")
+
+
+def close_window(page: Page) -> Page:
+    """Close it, and return a new one when the browser has released its lock."""
+    again = page.context.new_page()
+    again.goto("/robots.txt")
+    page.close()
+    again.wait_for_function("async () => !(await navigator.locks.query()).held.length")
+    return again
+
+
+def request_in(page: Page, held: list[Route]) -> Route:
+    """The request that is held on its way, once the browser has sent it."""
+    while not held:
+        page.wait_for_timeout(20)
+    return held.pop()
+
+
+def is_post(route: Route) -> bool:
+    return route.request.method == "POST"
+
+
+def send_twice(page: Page, button: Locator, held: list[Route]) -> None:
+    """Press a button again while its first request is on its way."""
+    button.evaluate(
+        """button => new Promise((done) => {
+            button.click();
+            setTimeout(() => done(button.click()), 100);
+        })"""
+    )
+    request = request_in(page, held)
+    page.wait_for_timeout(200)  # in which a second request would be seen
+    assert not held
+    with page.expect_navigation():
+        request.continue_()
 
 
 @pytest.mark.django_db(transaction=True)

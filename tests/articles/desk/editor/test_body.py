@@ -44,7 +44,7 @@ def paste(body: Locator, kind: str, text: str) -> None:
 def save(page: Page) -> Article:
     with page.expect_navigation():
         page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("successfully").first).to_be_visible()
+    expect(page.get_by_text("Saved.").first).to_be_visible()
     return Article.objects.get()
 
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from articles.models import Article
-from tests.articles.browsers import LIST, press, sign_in
+from tests.articles.browsers import LIST, press, press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address
 from tests.articles.factories import APPROVED, allow_automatic_approval, make_article, make_channel, make_editor, soon
 
@@ -100,6 +100,19 @@ def test_the_text_is_a_few_tab_stops_from_the_main_action(clicks: Clicks) -> Non
         if submit.evaluate("button => button === document.activeElement"):
             break
     expect(submit).to_be_focused()
+
+
+def test_a_live_text_is_submitted_when_it_is_changed(clicks: Clicks) -> None:
+    page = clicks.page
+    page.goto(form_address(make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), body="<p>Old</p>")))
+    submit = page.get_by_role("button", name="Submit for review")
+    expect(submit).to_be_disabled()
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_label("New note").fill("Typed")
+    expect(submit).to_be_disabled()
+    press_in_body(page, "Control+a")
+    page.keyboard.press("Control+b")
+    expect(submit).to_be_enabled()
 
 
 def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -113,6 +114,19 @@ def test_without_an_answer_nothing_is_saved_and_the_question_stays(bob: Client) 
     assert Article.objects.get().title == "His"
     alice.response(again, title="mine")
     assert Article.objects.get().title == "Hers"
+
+
+def test_ones_own_other_window_is_no_other_user(bob: Client) -> None:
+    article = make_article("Old")
+    form = form_of(bob, article)
+    press(bob, article, "_save", title="From the other window")
+    page = bob.post(form_address(article), {**form, "title": "From here", "_save": "1"})
+    assert "You have saved this article in another window since you opened it here." in page.text
+    assert "Changed by you in the other window" in page.text
+    assert "Another user" not in page.text
+    assert "bob has saved" not in page.text
+    present = bob.post(f"/admin/articles/article/{article.pk}/presence/{uuid4()}/", form).json()["messages"]
+    assert [text for text in present if text.startswith("You have saved this article in another window")]
 
 
 def test_a_third_version_that_comes_while_choosing_is_asked_about_too(bob: Client) -> None:

@@ -30,15 +30,15 @@ WORD = (
     "<!--EndFragment--></body></html>"
 )
 
-GIVE_FILE = """(element, [kind, name, data]) => {
+GIVE_FILE = """(element, [kind, name, data, type]) => {
     const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
     const transfer = new DataTransfer();
-    transfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
+    transfer.items.add(new File([bytes], name, { type }));
     const box = element.getBoundingClientRect();
     const options = { bubbles: true, cancelable: true, clientX: box.left + 5, clientY: box.top + 5 };
     const event = kind === "paste" ? new ClipboardEvent(kind, { ...options, clipboardData: transfer })
         : new DragEvent(kind, { ...options, dataTransfer: transfer });
-    element.dispatchEvent(event);
+    return element.dispatchEvent(event);
 }"""
 
 
@@ -54,9 +54,9 @@ def describe(page: Page, alt: str) -> None:
     expect(dialog).to_have_count(0)
 
 
-def give(body: Locator, kind: str, name: str = "ship.jpg") -> None:
-    """Paste or drop an image file."""
-    body.evaluate(GIVE_FILE, [kind, name, base64.b64encode(image_bytes()).decode()])
+def give(body: Locator, kind: str, name: str = "ship.jpg", mime_type: str = "image/jpeg") -> bool:
+    """Paste or drop an image file; returns whether the browser would open it."""
+    return bool(body.evaluate(GIVE_FILE, [kind, name, base64.b64encode(image_bytes()).decode(), mime_type]))
 
 
 def test_a_slash_inserts_by_keyboard_and_only_in_an_empty_paragraph(page: Page) -> None:
@@ -127,6 +127,17 @@ def test_an_image_file_is_uploaded_into_the_text(page: Page, kind: str) -> None:
     assert image.alt == "A ship"
     assert "<p>Before</p>" in stored
     assert f'<figure><img src="{image.in_texts}" alt="A ship"></figure>' in stored
+
+
+@pytest.mark.parametrize("kind", ["paste", "drop"])
+def test_a_file_that_is_no_image_is_named_and_does_not_replace_the_page(page: Page, kind: str) -> None:
+    body = open_form(page)
+    body.press_sequentially("Before")
+    give(body, kind, "report.pdf", "application/pdf")
+    expect(page.get_by_role("alert")).to_contain_text("report.pdf cannot be inserted")
+    for place in (body, page.locator("#panel"), page.get_by_label("Headline")):
+        assert not give(place, "drop", "report.pdf", "application/pdf")
+    expect(body).to_have_text("Before")
 
 
 def test_an_image_that_fails_half_way_loses_nothing_and_can_be_tried_again(page: Page) -> None:

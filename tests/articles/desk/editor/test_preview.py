@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from articles.publishing.previews import make_preview_link, revoke_preview_link
 from articles.publishing.publish import retract
 from articles.publishing.submissions import submit
 from articles.roles import Role
+from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
 from tests.articles.desk.editor.test_autosave import keep
 from tests.articles.desk.editor.test_body import open_form
@@ -229,3 +231,24 @@ def test_approval_ends_no_link() -> None:
     address = make_preview_link(article, by=wen, lasts=timedelta(days=1)).get_absolute_url()
     Article.objects.update(status=Status.APPROVED)
     assert Client().get(address).status_code == 200
+
+
+def test_a_frame_without_session_says_so_and_where_to_sign_in(client: Client) -> None:
+    article = make_article("Secret")
+    page = client.get(f"{preview_address(article)}?copy={uuid4()}&frame=1")
+    assert (page.status_code, page.headers["X-Frame-Options"]) == (401, "SAMEORIGIN")
+    assert "You have been signed out." in page.text
+    assert 'href="/admin/login/" target="_blank"' in page.text
+    assert client.get(preview_address(article)).status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_preview_comes_back_after_signing_in_again(page: Page) -> None:
+    open_form(page, make_article("Harbour"))
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Preview").click()
+    frame = page.frame_locator(".preview iframe")
+    expect(frame.get_by_role("link", name="sign in again in a new window")).to_be_visible()
+    sign_in(page)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(frame.get_by_role("heading", name="Harbour")).to_be_visible()

@@ -51,7 +51,7 @@ def test_a_time_is_chosen_in_ones_own_zone_and_explained_while_it_is_typed(page:
     page.get_by_label("Which occurrence").first.select_option(label="the second, UTC+1")
     expect(says).to_contain_text("“Ferry” in the same channel goes live at 02:31:00.")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("successfully").first).to_be_visible()
+    expect(page.get_by_text("Saved.").first).to_be_visible()
     assert Article.objects.get(pk=article.pk).publish_at == datetime(2037, 10, 25, 1, 30, tzinfo=UTC)
 
 

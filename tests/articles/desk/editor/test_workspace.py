@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from articles import publishing
-from articles.models import Article
+from articles.models import Article, Tag
 from articles.roles import Role
 from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
@@ -56,6 +56,19 @@ def test_a_scheduled_article_is_moved_without_a_sheet_and_removals_stay_apart() 
     assert bar(editor, live)[2] == ["_step_unpublish", "_step_retract"]
 
 
+def test_a_live_text_is_not_submitted_before_it_is_changed() -> None:
+    editor, live = make_editor(), make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    client = logged_in(editor)
+
+    def waits(page: Any) -> bool:
+        return bool(page.context["actions"].primary.needs_change)
+
+    assert waits(client.get(form_address(live)))
+    assert not waits(client.post(form_address(live), {**form_of(client, live), "title": ""}))
+    press(client, live, "_continue", title="Newer")
+    assert not waits(client.get(form_address(live)))
+
+
 def test_an_update_is_published_once_it_is_approved() -> None:
     editor, reviewer = make_editor(), make_editor("bob")
     live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), author=editor)
@@ -79,6 +92,17 @@ def sheet(client: Client, article: Article, transition: str = "schedule", *, que
     """The publish sheet for the form with these changes."""
     sent = {**form_of(client, article), **changes, "sheet": transition}
     return client.post(form_address(article).replace("change/", f"sheet/{query}"), sent)
+
+
+def test_tags_are_added_by_name_without_scripts() -> None:
+    client = logged_in(make_editor())
+    article, tags = make_article(), [Tag.objects.create(name=name) for name in ("Harbour", "City", "Bridge")]
+    article.tags.add(tags[0])
+    assert "more_tags" in client.get(form_address(article)).text
+    refused = press(client, article, "_continue", more_tags="City, Town")
+    assert "There is no tag with this name: Town." in refused.text
+    press(client, article, "_continue", more_tags="City， Bridge")  # noqa: RUF001 (a Chinese comma)
+    assert {*article.tags.values_list("name", flat=True)} == {"Harbour", "City", "Bridge"}
 
 
 def test_the_sheet_shows_what_when_and_the_open_checks_and_saves_nothing() -> None:

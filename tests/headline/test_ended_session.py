@@ -1,0 +1,47 @@
+"""A form that is sent after the end of its session: nothing is saved, and nothing that was typed is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from articles.models import Article, Note
+from tests.articles.factories import make_article
+
+pytestmark = pytest.mark.django_db
+
+
+def sent(address: str, data: dict[str, Any], **headers: str) -> Any:
+    return Client().post(address, data, headers=headers)
+
+
+def test_what_was_typed_is_shown_to_be_copied() -> None:
+    article = make_article("Old")
+    form = f"/admin/articles/article/{article.pk}/"
+    page = sent(
+        f"{form}change/", {"title": "New & <b>", "body": "Two hours of work", "seen": "2026-01-01", "_save": "1"}
+    )
+    assert page.status_code == 401
+    assert "New &amp; &lt;b&gt;</textarea>" in page.text
+    assert "Two hours of work</textarea>" in page.text
+    assert "2026-01-01" not in page.text
+    assert (
+        "Half an hour of thought</textarea>"
+        in sent(f"{form}notes/", {"do": "add", "text": "Half an hour of thought"}).text
+    )
+    assert (Article.objects.get().title, Note.objects.count()) == ("Old", 0)
+
+
+def test_no_password_is_shown_and_without_a_text_there_is_only_the_way_to_log_in() -> None:
+    page = sent("/admin/password_change/", {"old_password": "hunter2"})
+    assert (page.status_code, "hunter2" in page.text, "<textarea" in page.text) == (401, False, False)
+    assert "/admin/login/" in page.text
+    assert Client().get("/admin/articles/article/").status_code == 302
+
+
+def test_a_script_gets_a_sentence() -> None:
+    response = sent("/admin/articles/image/upload/", {}, sec_fetch_mode="cors")
+    assert response.status_code == 401
+    assert response.json() == {"code": "signed_out", "error": "You have been signed out. Log in again in a new window."}
