@@ -6,7 +6,7 @@ headers, and `cdn` purges proxies. `wsgi` answers hits before Django, with copie
 """
 
 from articles.cache.backend import CacheFailed
-from articles.cache.cdn import run_purge, schedule_purge
+from articles.cache.cdn import refused_purges, run_purge, schedule_purge
 from articles.cache.invalidate import purge_articles, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
@@ -31,6 +31,7 @@ __all__ = [
     "schedule_purge",
     "purge_articles",
     "purge_tags",
+    "refused_purges",
     "run_purge",
     "set_cache_headers",
     "tagged",

@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from http.client import HTTPException
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from django.conf import settings
+from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed
 from articles.cache.tags import tags_of
@@ -29,6 +31,9 @@ TASK_DELAY = timedelta(seconds=1)
 """Purges are repeated because a response built before the change may still be on its way to a proxy that was already
 purged, and the proxy would cache it.
 """
+
+_purges = Counter("headline_cdn_purges", "Purges of CDNs and proxies; failed ones are repeated", ["result"])
+_sent, _failed = _purges.labels("sent"), _purges.labels("failed")
 
 _MAX_TAGS = 30  # in one request; the smallest limit of the supported CDNs (Cloudflare)
 
@@ -115,6 +120,20 @@ class _PurgeSender:
 _sender = _PurgeSender()
 
 
+def refused_purges(tag: str) -> dict[str, Exception]:
+    """Purge `tag` from each proxy now; the errors by the host of the proxy."""
+    errors: dict[str, Exception] = {}
+    for url in settings.CDN_PURGE_URLS:
+        try:
+            with urlopen(_request(url, [tag]), timeout=TIMEOUT):  # noqa: S310 (checked at start)
+                pass
+        except (OSError, HTTPException) as error:
+            errors[str(urlsplit(url).hostname)] = error
+            if isinstance(error, HTTPError):
+                error.close()
+    return errors
+
+
 def _send_purges(tags: Collection[str]) -> None:
     """Send a purge to every proxy; the first error is raised after all were tried."""
     errors: list[Exception] = []
@@ -123,7 +142,9 @@ def _send_purges(tags: Collection[str]) -> None:
             for some in _chunks(sorted(tags)):
                 with urlopen(_request(url, some), timeout=TIMEOUT):  # noqa: S310 (checked at start)
                     pass
+            _sent.inc()
         except (OSError, HTTPException) as error:
+            _failed.inc()
             errors.append(error)
             if isinstance(error, HTTPError):
                 error.close()

@@ -25,8 +25,8 @@ _POLL = 0.01  # seconds
 _LOCK_TTL = 10.0  # seconds
 _UNCACHEABLE_TTL = 0.25  # seconds during which requests do not wait, because the last response could not be cached
 
-_lookups = Counter("headline_answers", "Responses to readers, by cache hit (kept) or miss (made)", ["source"])
-hits, misses = _lookups.labels("kept"), _lookups.labels("made")
+_lookups = Counter("headline_cache_lookups", "Lookups in the response cache", ["result"])
+hits, misses = _lookups.labels("hit"), _lookups.labels("miss")
 
 
 class CacheEntry:

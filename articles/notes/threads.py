@@ -48,8 +48,8 @@ def find_note(article: Article, key: str) -> Note:
 def add_note(article: Article, *, by: Actor, text: str, about: Selector = ON_ARTICLE, pk: UUID | None = None) -> Note:
     """Start a thread about a passage of the body, or about the whole article.
 
-    The same `pk` sent again by the same user returns the first note. Raises `NotAllowed`, `NoteEmpty`, `TooLong`,
-    `WithoutAccess` and `ArticleGone`.
+    The same `pk` sent again by the same user returns the first note, with the text that was sent last. Raises
+    `NotAllowed`, `NoteEmpty`, `TooLong`, `WithoutAccess` and `ArticleGone`.
     """
     require_newsroom(by)
     _lock_article(article.pk)
@@ -133,7 +133,7 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     note.text, note.author_id = _checked(note.text), by.pk
     if pk is not None:
         if (stored := Note.objects.filter(pk=pk).first()) is not None:
-            return _same(stored, note)
+            return _sent_again(stored, note, by)
         note.pk = pk
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
@@ -145,10 +145,11 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     return note
 
 
-def _same(stored: Note, note: Note) -> Note:
-    """The note as it was stored when it was sent before. Raises `NotAllowed` if that is another one."""
+def _sent_again(stored: Note, note: Note, by: Actor) -> Note:
+    """The note that was stored when it was sent before, with its new text. Raises `NotAllowed` if it is another one."""
     if (stored.author_id, stored.article_id, stored.thread_id) != (note.author_id, note.article_id, note.thread_id):
         raise NotAllowed
+    edit_note(stored, by=by, text=note.text)
     return stored
 
 

@@ -38,9 +38,10 @@ def send_mail(notification_id: UUID | str) -> bool:
 
 def _message(notification: Notification) -> EmailMessage:
     subject = f"{notification.get_kind_display()}: {notification.article_title}"
+    parts = notification.article_title, str(notification.reason), _address(notification)
     return EmailMessage(
         " ".join(subject.split()),
-        "\n\n".join(part for part in (notification.article_title, notification.reason, _address(notification)) if part),
+        "\n\n".join(part for part in parts if part),
         to=[notification.user.email],
         headers={"Message-ID": f"<{notification.pk}@{urlsplit(settings.SITE_URL).hostname}>"},
     )

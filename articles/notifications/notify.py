@@ -38,7 +38,7 @@ ALERTED = ("articles.schedule_article", "scheduling.operate_tasks")
 
 _AT_ONCE = 1000  # rows in one statement
 _AT_THE_SAME_TIME = 20  # articles whose authors are notified in the transaction that changes them
-_SOON = timedelta(seconds=1)  # after which the authors of more articles are notified
+_SOON = timedelta(seconds=3)  # after which the authors of more articles are notified
 _CHOSEN = ("notification_preference__desk", "notification_preference__mail")
 
 _BY_ACTION: Mapping[str, Notification.Kind] = {
@@ -151,7 +151,7 @@ def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = No
         authors = release.members.filter(article__author__isnull=False).values_list("article__author", flat=True)
         concerned.update(pk for pk in authors if pk)
     concerned.discard(by.pk if by else 0)
-    send([Message(kind, None, release.name, frozenset(concerned), release.reason, release_id=release.pk)])
+    send([Message(kind, None, release.name, frozenset(concerned), release.reason[:500], release_id=release.pk)])
 
 
 def notify_users(
@@ -159,7 +159,7 @@ def notify_users(
 ) -> None:
     """Notify these users, given by their ids, about an article, in the caller's transaction; `by` is left out."""
     if others := frozenset(users) - {by.pk}:
-        send([Message(kind, article.pk, article.title, others, reason)])
+        send([Message(kind, article.pk, article.title, others, reason[:500])])
 
 
 def send(messages: Iterable[Message]) -> None:
@@ -238,7 +238,7 @@ def _notification(item: Message, user: int, *, at: datetime, in_desk: bool) -> N
         article_id=item.article_id,
         article_title=item.title,
         release_id=item.release_id,
-        reason=item.reason[:500],
+        reason=item.reason,
         occasion=item.occasion,
         in_desk=in_desk,
         at=at,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth import get_user_model
 
-from articles.audit import PASSED_STAGE, PULLED_BACK, REVIEWED, contributor_ids
+from articles.audit import FIRST_STAGE_AGAIN, PASSED_STAGE, PULLED_BACK, REVIEWED, contributor_ids
 from articles.models import Article, AuditEntry, Notification, ReviewProgress
 from articles.notifications.notify import Message, send
 from articles.permissions import REVIEW
@@ -23,9 +23,9 @@ _DECIDED = (PASSED_STAGE, Transition.APPROVE, Transition.REJECT)
 def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
     """Notify those who may decide at the review stage that a text has come to, in the caller's transaction.
 
-    Notifications about a text that has been decided count as read.
+    Notifications about a text that has been decided, or is back at the first stage, count as read.
     """
-    decided = [entry.article_id for entry in entries if entry.action in _DECIDED]
+    decided = [entry.article_id for entry in entries if entry.action in _DECIDED or FIRST_STAGE_AGAIN in entry.details]
     if decided:
         done = Notification.objects.filter(article__in=decided, kind=Notification.Kind.SUBMITTED).unread()
         done.update(read_at=read_database_clock())
@@ -37,7 +37,7 @@ def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
 
 def _has_come(entry: AuditEntry) -> bool:
     """Whether the entry is about a text coming to a review stage."""
-    if entry.action == PASSED_STAGE:
+    if entry.action == PASSED_STAGE or FIRST_STAGE_AGAIN in entry.details:
         return True
     if entry.action not in (Transition.SUBMIT, REVIEWED, PULLED_BACK):
         return False

@@ -299,6 +299,6 @@ def test_many_requests_at_once_build_each_page_once(transactional_db: None, tmp_
 def made(web: Site) -> float:
     """How many responses all its processes have built."""
     (response,) = ask_at_once(f"{web.url}/metrics", 1)
-    found = re.search(r'^headline_answers_total\{source="made"\} (\S+)', response, re.MULTILINE)
+    found = re.search(r'^headline_cache_lookups_total\{result="miss"\} (\S+)', response, re.MULTILINE)
     assert found
     return float(found[1])

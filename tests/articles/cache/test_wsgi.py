@@ -266,7 +266,7 @@ def test_the_header_for_proxies_has_the_remaining_ttl(stack: Stack, article: Art
 def test_hits_count_in_the_metrics_as_other_requests_do(stack: Stack, article: Article) -> None:
     page = article.get_absolute_url()
     warm(stack, page)
-    names = ("django_http_", "headline_answers")
+    names = ("django_http_", "headline_cache_lookups")
 
     def counted(application: Any) -> dict[str, float]:
         before = _samples(names)

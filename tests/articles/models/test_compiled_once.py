@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from articles.models import Channel, ChannelQuerySet
-from scheduling.services import compiled_once
+from scheduling.services import among, compiled_for, compiled_once
 from tests.articles.factories import make_channel
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,3 +43,18 @@ def test_the_rows_are_read_at_each_use_and_in_each_thread() -> None:
     with CaptureQueriesContext(connection) as queries:
         assert names(0, 2) == ["Politics", "Sport"]
     assert len(queries) == 1
+
+
+def having(ids: Collection[Any]) -> ChannelQuerySet:
+    """The channels with these ids."""
+    return Channel.objects.filter(pk__in=among(ids)).order_by("pk")
+
+
+def test_ids_become_part_of_a_statement_only_as_numbers() -> None:
+    first, second = make_channel("Politics"), make_channel("Sport")
+    assert compiled_for(having, [second.pk, first.pk]) == [first, second]
+    assert compiled_for(having, {second.pk}) == [second]
+    assert compiled_for(having, []) == []
+    injected: list[Any] = ["0) OR (1 = 1"]
+    with pytest.raises((TypeError, ValueError)):
+        compiled_for(having, injected)

@@ -189,6 +189,8 @@ def test_a_note_that_is_sent_twice_is_stored_once(article: Article, author: User
     assert (Note.objects.count(), actions().count("add_note"), len(notified(author))) == (1, 1, 1)
     with pytest.raises(NotAllowed):
         notes.add_note(article, by=author, text="One", pk=pk)
+    notes.add_note(article, by=reviewer, text="Two", pk=pk)  # changed after the response to the first was lost
+    assert Note.objects.values_list("text").get() == ("Two",)
 
 
 def test_resolving_twice_is_recorded_once(article: Article, author: User, reviewer: User) -> None:

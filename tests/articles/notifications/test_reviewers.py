@@ -71,6 +71,27 @@ def test_each_stage_notifies_those_who_may_act_at_it(author: User) -> None:
     assert Notification.objects.get(kind=Notification.Kind.APPROVED).user == author
 
 
+@pytest.mark.parametrize("is_live", [False, True])
+def test_an_edit_that_takes_a_text_back_notifies_the_first_stage_again(author: User, *, is_live: bool) -> None:
+    choose_stages([StageChoice("first"), StageChoice("final")], by=make_user("root", is_superuser=True))
+    nadia, omar, editor = (make_member(Role.REVIEWER, "nadia"), make_member(Role.REVIEWER, "omar"), make_editor())
+    if is_live:
+        article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), author=author)
+        publishing.edit(article, by=editor, changes={"title": "Mayor resigns again"})
+        publishing.submit(article, by=editor)
+    else:
+        article = submitted(author)
+    Notification.objects.update(read_at=soon())
+    publishing.edit(article, by=editor, changes={"title": "Mayor stays"})
+    assert notified() == set(), "it still waits at the first stage"
+    approve(article, by=nadia)
+    assert notified() == {"omar"}
+    publishing.edit(article, by=editor, changes={"title": "Mayor resigns tomorrow"})
+    assert notified() == {"nadia", "omar"}
+    approve(article, by=omar)
+    assert notified() == {"nadia"}
+
+
 def test_an_update_that_waits_is_named_by_its_own_headline() -> None:
     make_member(Role.REVIEWER, "nadia")
     article, editor = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1)), make_editor()

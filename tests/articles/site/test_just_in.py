@@ -43,7 +43,8 @@ def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
 
 def test_news_is_announced_politely_and_moves_nothing(page: Page) -> None:
     article = live("The open one", minutes=1)
-    page.goto(article.get_absolute_url())
+    with page.expect_response("**/latest/"):
+        page.goto(article.get_absolute_url())
     expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
     announced = strip(page).get_by_role("status")
     expect(announced).to_have_text("")

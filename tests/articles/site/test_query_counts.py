@@ -35,11 +35,20 @@ def town(monkeypatch: pytest.MonkeyPatch) -> Channel:
 
 
 def fill(channel: Channel, size: int) -> None:
-    """Add live articles, one a minute, until there are so many; all have rain, half of them hail."""
+    """Add live articles, one a minute, until there are so many; all have rain, half of them hail.
+
+    Their ids begin at 1: how search samples the index, and so its cost, depends on them.
+    """
     present = Article.objects.count()
     noon = timezone.now() - timedelta(days=9)
     Article.objects.bulk_create(
-        Article(title="Rain", channel=channel, status=Article.Status.PUBLISHED, publish_at=noon + timedelta(minutes=n))
+        Article(
+            pk=n + 1,
+            title="Rain",
+            channel=channel,
+            status=Article.Status.PUBLISHED,
+            publish_at=noon + timedelta(minutes=n),
+        )
         for n in range(present, size)
     )
     for_all = Article.objects.order_by("pk")[present:]
