@@ -12,6 +12,7 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 from django.core.files.base import ContentFile
+from django.utils import timezone
 from django.utils.dateparse import parse_duration
 
 from articles import images, notes, releases
@@ -60,7 +61,7 @@ def is_password(password: str) -> bool:
 
 
 @retried
-def found(*, now: datetime, password: str) -> None:
+def found(*, password: str) -> None:
     """Create channels, users, images, articles and a release.
 
     Existing users keep their password and get the role.
@@ -70,7 +71,7 @@ def found(*, now: datetime, password: str) -> None:
     hashed = make_password(password)
     users = {member.name: _user(member, hashed) for member in members()}
     images = {image["scene"]: _image(by=users["editor"], **image) for image in source["images"]}
-    start = now.replace(microsecond=0)
+    start = timezone.now().replace(microsecond=0)  # the images took some seconds
     for text in source["articles"]:
         article = _article(text, channels[text["channel"]], users, images, start)
         for note in text.get("notes", ()):

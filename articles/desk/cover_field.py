@@ -36,7 +36,8 @@ class CoverWidget(forms.Widget):
 
     @property
     def media(self) -> forms.Media:
-        scripts = [Script(f"articles/images/{name}.js", defer=True) for name in ("upload", "picker", "cover")]
+        names = ("upload", "picker", "cover", "focal_point")
+        scripts = [Script(f"articles/images/{name}.js", defer=True) for name in names]
         return cast(forms.Media, Media(css={"all": ["articles/images/images.css"]}, js=scripts))
 
 

@@ -118,6 +118,7 @@ class ImageAdmin(RetriedScreens):
             path("upload/", view(require_POST(self.upload)), name="articles_image_upload"),
             path("picker/", view(require_safe(self.picker)), name="articles_image_picker"),
             path("<uuid:pk>/describe/", view(require_POST(self.describe)), name="articles_image_describe"),
+            path("<uuid:pk>/focus/", view(self.focus), name="articles_image_focus"),
             path("<uuid:pk>/favour/", view(require_POST(self.favour)), name="articles_image_favour"),
         ]
         return [*own, *super().get_urls()]
@@ -206,12 +207,17 @@ class ImageAdmin(RetriedScreens):
 
     def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
         """Set the alt text."""
+        return _change(request, pk, "alt")
+
+    def focus(self, request: HttpRequest, pk: Any) -> HttpResponse:
+        """The dialog in which the focal point is set; a POST sets it."""
+        if request.method == "POST":
+            return _change(request, pk, "focus_x", "focus_y")
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         image = get_object_or_404(Image, pk=pk)
-        try:
-            images.change_image(image, by=request.user, changes={"alt": request.POST.get("alt", "")})
-        except ArticleError as refusal:
-            return JsonResponse({"error": str(refusal)}, status=HTTPStatus.BAD_REQUEST)
-        return JsonResponse(_as_json(image))
+        context = {"original": image, "has_change_permission": self.has_change_permission(request, image)}
+        return TemplateResponse(request, "articles/desk/images/focus_dialog.html", context)
 
     def favour(self, request: HttpRequest, pk: Any) -> HttpResponse:
         """Toggle the favourite, and return to the library."""
@@ -235,6 +241,17 @@ class ImageAdmin(RetriedScreens):
         )
 
 
+def _change(request: HttpRequest, pk: Any, *names: str) -> JsonResponse:
+    """Change these fields of an image to the values sent; JSON of the image, or of the error."""
+    image = get_object_or_404(Image, pk=pk)
+    try:
+        images.change_image(image, by=request.user, changes={name: request.POST.get(name, "") for name in names})
+    except ArticleError as refusal:
+        status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
+        return JsonResponse({"error": str(refusal)}, status=status)
+    return JsonResponse(_as_json(image))
+
+
 def _as_json(image: Image) -> dict[str, str]:
     """JSON data of an image for scripts."""
     return {
@@ -244,6 +261,7 @@ def _as_json(image: Image) -> dict[str, str]:
         "caption": image.caption,
         "credit": image.credit,
         "thumbnail": image.thumbnail,
+        "focus": image.focus,
         "address": image.in_texts,
     }
 

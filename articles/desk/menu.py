@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
+from articles.desk.system import may_see_system
 from articles.models import Article
 from articles.review import at_own_stage
 
@@ -22,7 +23,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
-    (pgettext_lazy("group of the menu", "System"), ["TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""
@@ -36,6 +37,7 @@ ICONS = {
     "Image": "photo_library",
     "Monitoring": "view_kanban",
     "Notification": "notifications",
+    "System": "health_and_safety",
     "Tag": "sell",
     "QueuedArticle": "rate_review",
     "Release": "package_2",
@@ -83,6 +85,8 @@ def _rows(request: HttpRequest) -> dict[str, dict[str, Any]]:
     if may_look(request.user):
         rows["Monitoring"] = _row("Monitoring", gettext("Monitoring"), "desk_monitoring")
         rows["Calendar"] = _row("Calendar", gettext("Calendar"), "calendar")
+    if may_see_system(request.user):
+        rows["System"] = _row("System", gettext("System status"), "desk_system")
     return {name: row for name, row in rows.items() if row["admin_url"]}
 
 
@@ -94,6 +98,7 @@ def account(request: HttpRequest) -> list[dict[str, Any]]:
     """The account menu; for unfold's `ACCOUNT`."""
     links = [
         {"title": _("My settings"), "link": reverse("admin:articles_preferences_changelist")},
+        {"title": _("Security"), "link": reverse("mfa_index")},
         {"title": _("My API tokens"), "link": reverse("admin:headline_api_apitoken_changelist")},
     ]
     if request.user.is_authenticated and request.user.has_usable_password():

@@ -18,8 +18,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action
@@ -33,6 +33,9 @@ from articles.permissions import EDIT_ANY
 from articles.roles import Role
 from articles.text import format_time_briefly
 from headline.accounts.links import invite, is_invited
+from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
+from headline.accounts.sessions import end_sessions, sessions_of
+from headline.accounts.single_sign_on import is_linked, unlink
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -82,6 +85,10 @@ def rights_of(subject: Model) -> QuerySet[Permission]:
     if isinstance(subject, Group):
         return subject.permissions.order_by()
     return Permission.objects.filter(Q(user=subject.pk) | Q(group__user=subject.pk)).order_by().distinct()
+
+
+WITHOUT_SCREENS = ("account", "mfa", "socialaccount", "usersessions")
+"""Apps of allauth, which ask for no permissions."""
 
 
 def givable(model: type[Model], actor: Any) -> QuerySet[Any]:
@@ -142,6 +149,8 @@ class RightsAdmin(RetriedScreens):
         field: ModelMultipleChoiceField[Any] = super().formfield_for_manytomany(db_field, request, **kwargs)
         field.label_from_instance = right_named  # type: ignore[method-assign,assignment]
         rows: Any = field.queryset
+        if rows.model is Permission:
+            rows = rows.exclude(content_type__app_label__in=WITHOUT_SCREENS)
         if rows.model in (Group, Permission):
             field.queryset = rows.filter(pk__in=givable(rows.model, request.user).values("pk"))
         return field
@@ -233,8 +242,8 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     form = UserForm
     add_form = InvitationForm
     add_fieldsets = ((None, {"fields": ("name", "email", "groups", "is_superuser")}),)  # type: ignore[assignment]
-    readonly_fields = ("password_state", "last_seen")
-    actions_submit_line = ("resend",)  # type: ignore[assignment]
+    readonly_fields = ("password_state", "last_seen", "open_sessions", "second_factor")
+    actions_submit_line = ("resend", "end_sessions", "remove_second_factors", "unlink")  # type: ignore[assignment]
     add_form_template = None
     change_password_form = PasswordForm
     list_display = ["name", "email", "roles", "state", "last_seen"]
@@ -245,7 +254,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Name, address and roles; single permissions only for users who have some."""
         if obj is None:
             return self.add_fieldsets
-        account = ("username", "is_active", "is_staff", "password_state", "last_seen")
+        account = ("username", "is_active", "is_staff", "password_state", "second_factor", "last_seen", "open_sessions")
         single = [(_("Single permissions"), {"fields": ("user_permissions",)})] if obj.user_permissions.exists() else []
         return [*self.add_fieldsets, (_("Account"), {"fields": account}), *single]
 
@@ -277,14 +286,44 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         return redirect("admin:auth_user_changelist")
 
     def get_actions_submit_line(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """The invitation can be sent again until it is used."""
+        """Those that this user can need now."""
         user = self.get_object(request, str(object_id))
-        return super().get_actions_submit_line(request, object_id) if user and is_invited(user) else []
+        if user is None:
+            return []
+        useful = {
+            "resend": is_invited(user),
+            "end_sessions": any(one.key != request.session.session_key for one in sessions_of(user)),
+            "remove_second_factors": has_second_factor(user),
+            "unlink": is_linked(user),
+        }
+        actions = super().get_actions_submit_line(request, object_id)
+        return [action for action in actions if useful[action.action_name.removeprefix("auth_user_")]]
 
     @action(description=_("Send the invitation again"))  # type: ignore[arg-type,operator]
     def resend(self, request: HttpRequest, user: User) -> None:
         """Save, and send the invitation again."""
         self._invite(request, user)
+
+    @action(description=_("End all sessions"))  # type: ignore[arg-type,operator]
+    def end_sessions(self, request: HttpRequest, user: User) -> None:
+        """Save, and end the user's sessions."""
+        end_sessions(user, except_key=request.session.session_key)
+        self.message_user(request, gettext("The sessions of %(name)s are ended.") % {"name": named(user)})
+
+    @action(description=_("Remove second factors"))  # type: ignore[arg-type,operator]
+    def remove_second_factors(self, request: HttpRequest, user: User) -> None:
+        """Save, and remove what the user has lost; sessions end, because they may be those of a finder."""
+        remove_second_factors(user)
+        end_sessions(user, except_key=request.session.session_key)
+        text = gettext("The second factors of %(name)s are removed, and the sessions ended.")
+        self.message_user(request, text % {"name": named(user)})
+
+    @action(description=_("Unlink single sign-on"))  # type: ignore[arg-type,operator]
+    def unlink(self, request: HttpRequest, user: User) -> None:
+        """Save, and let another identity of the provider be linked."""
+        unlink(user)
+        text = gettext("The next single sign-on with the address of %(name)s links the account again.")
+        self.message_user(request, text % {"name": named(user)})
 
     def _invite(self, request: HttpRequest, user: User) -> None:
         if link := invite(user, by=request.user):
@@ -330,6 +369,19 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         is_set = gettext("Set.") if user.has_usable_password() else gettext("Not set yet.")
         address = reverse("admin:auth_user_password_change", args=[user.pk])
         return format_html('{} <a class="text-link" href="{}">{}</a>', is_set, address, gettext("Set a password"))
+
+    @admin.display(description=_("second factor"))
+    def second_factor(self, user: User) -> str:
+        """Whether one is set up, and whether a role needs one."""
+        if has_second_factor(user):
+            return gettext("Set up.")
+        return gettext("Needed, but not set up yet.") if is_required(user) else gettext("None.")
+
+    @admin.display(description=_("open sessions"))
+    def open_sessions(self, user: User) -> SafeString:
+        """Browser, address and last use of each session."""
+        rows = ((one.device, one.address, one.used_text) for one in sessions_of(user))
+        return format_html_join(mark_safe("<br>"), "{} · {} · {}", rows) or format_html("{}", gettext("None."))
 
     @admin.display(description=_("roles"))
     def roles(self, user: User) -> str:

@@ -21,8 +21,12 @@ def transition_button(transition: Transition) -> str:
 
 
 def pressed(request: HttpRequest) -> list[Transition]:
-    """The transitions whose buttons were pressed."""
-    return [transition for transition in Transition if transition_button(transition) in request.POST]
+    """The transitions whose buttons were pressed, of those that the form has buttons for."""
+    return [
+        transition
+        for transition, rule in TRANSITIONS.items()
+        if rule.is_for_one and transition_button(transition) in request.POST
+    ]
 
 
 def offered(article: Article, by: Actor, now: datetime) -> list[Transition]:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from articles.models import Article, Preferences
 from articles.roles import Role
@@ -21,11 +21,12 @@ from tests.conftest import Site
 from tests.harness import HOST, eventually
 
 QUEUE, LIST = "/admin/articles/queuedarticle/", "/admin/articles/article/"
-A_BIG_WINDOW = {"width": 1440, "height": 1400}
+A_BIG_WINDOW: dict[str, Any] = {"viewport": {"width": 1440, "height": 1400}}
+A_PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 class Newsroom:
-    """Logs users in, all with the same language; a context manager."""
+    """Gives each user a browser, in the newsroom's language or another; a context manager."""
 
     def __init__(self, browser: Browser, site: Site, *, language: str = "en") -> None:
         self.language = language
@@ -45,16 +46,12 @@ class Newsroom:
         page.goto("/")
         return page
 
-    def member(self, role: Role, name: str, *, zone: str = "") -> Page:
-        """A user of this role, just logged in; the admin uses the newsroom's language and the user's zone."""
+    def member(self, role: Role, name: str, *, zone: str = "", language: str = "", is_phone: bool = False) -> Page:
+        """A user of this role, signed in, in a big window or on a phone; the admin uses the user's preferences."""
         user = make_member(role, name)
-        Preferences.objects.create(user=user, language=self.language, time_zone=zone)
-        page = self._open(locale="en-US", viewport=A_BIG_WINDOW)
-        page.goto("/admin/login/?next=/admin/articles/preferences/")
-        page.locator("[name=username]").fill(name)
-        page.locator("[name=password]").fill("secret")
-        press(page.locator("form [type=submit]"))
-        expect(page.locator("html")).to_have_attribute("lang", self.language)
+        Preferences.objects.create(user=user, language=language or self.language, time_zone=zone)
+        page = self._open(locale="en-US", **(A_PHONE if is_phone else A_BIG_WINDOW))
+        sign_in(page, name)
         return page
 
     def _open(self, **options: Any) -> Page:

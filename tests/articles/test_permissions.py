@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -11,6 +11,8 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -145,12 +147,19 @@ def article_in(status: Status, author: User) -> Article:
     return make_article("Mayor resigns", slug="mayor", author=author, **values)
 
 
-def everything(article: Article) -> dict[str, Any]:
+def everything(article: Article) -> dict[Any, Any]:
     """Everything an action could have changed: the article, and the number of rows of each table."""
     models = (Article, Revision, AuditEntry, Notification, TaskInfo, TaskInfoLog)
-    counts = {model.__name__: model.objects.count() for model in models}
+    counts = dict(zip(models, _counts(models), strict=True))
     tasks = TaskInfo.objects.filter(key=str(article.pk)).order_by("pk").values()
     return counts | {"article": Article.objects.filter(pk=article.pk).values().get(), "tasks": list(tasks)}
+
+
+def _counts(models: Iterable[type[Model]]) -> Iterable[int]:
+    """The number of rows of each table, in one statement: this is called a thousand times."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT " + ", ".join(f"(SELECT COUNT(*) FROM {model._meta.db_table})" for model in models))
+        return tuple(cursor.fetchone())
 
 
 def expected(role: Role, status: Status, action: str) -> str:
@@ -183,8 +192,10 @@ def check_rights(source: str, role: Role, statuses: Mapping[str, list[Status]]) 
     for status in Status:
         article = None
         for action in (action for action, tried in statuses.items() if status in tried):
-            article = article or article_in(status, member if role == Role.AUTHOR else other)
-            before, wanted = everything(article), expected(role, status, action)
+            if article is None:
+                article = article_in(status, member if role == Role.AUTHOR else other)
+                before = everything(article)
+            wanted = expected(role, status, action)
             outcome = BY_SOURCE[source](member, article, action, moment)
             case = f"{role} {action} {status.name}"
             if wanted == DONE:

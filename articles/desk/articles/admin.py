@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext
@@ -20,7 +21,14 @@ from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
 from articles.desk.editor.actions import actions
 from articles.desk.editor.assets import script_config, with_nonce
-from articles.desk.editor.autosave import AutosaveAdmin, recovered_drafts, restored_draft, window_of
+from articles.desk.editor.autosave import (
+    AutosaveAdmin,
+    digest_of,
+    keep_typed,
+    recovered_drafts,
+    restored_draft,
+    window_of,
+)
 from articles.desk.editor.checks import ChecksScreens, draft_of
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
 from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
@@ -40,7 +48,7 @@ from articles.desk.transitions import (
     state_of_update,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged
-from articles.models import Article, named_among_all
+from articles.models import Article, SubmittedForm, named_among_all
 from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
@@ -142,6 +150,8 @@ class ArticleAdmin(  # type: ignore[misc]
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Unconfirmed as asked:
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
+        except publishing.FormSubmitted as earlier:
+            return self._submitted_before(request, earlier.form)
         except RevisionChanged as refusal:
             article = Article.objects.get(pk=whole_number(object_id))
             for_review(article)
@@ -155,17 +165,25 @@ class ArticleAdmin(  # type: ignore[misc]
                 request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
             return super().changeform_view(request, object_id, form_url, extra_context)
 
+    def _submitted_before(self, request: HttpRequest, form: SubmittedForm) -> HttpResponse:
+        """Show the article that the form has created; another text is offered there as a recovered draft."""
+        article = cast(Article, form.article)
+        if digest_of(request) != form.digest:
+            keep_typed(request, article)
+            self.message_user(request, _("This form has already created this article."), messages.WARNING)
+        return _back_to(article)
+
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
         """Add the status, the actions and the panel."""
-        original = context.get("original")
+        original, form = context.get("original"), context["adminform"].form
         article, now = original or Article(), read_database_clock()
         transitions = offered(article, request.user, now) if original else [Transition.SUBMIT]
         may_save = _may_write(original, request.user) or bool(_settable_times(article, request.user))
         recovered = recovered_drafts(request, original)
         if not original and not recovered:
-            context["adminform"].form.fields["title"].widget.attrs["autofocus"] = True
+            form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
             "badge": BADGES[Status(article.status)],
             "stage": stage_of(article),
@@ -174,13 +192,15 @@ class ArticleAdmin(  # type: ignore[misc]
             "standing_of_newer": state_of_update(article),
             "shown_number": newest_number(article) if article.pending_update else None,
             "is_live": original and Article.objects.live(now).filter(pk=article.pk).exists(),
-            "actions": actions(article, transitions, may_save=may_save),
+            "actions": actions(
+                article, transitions, may_save=may_save, is_changed=form.is_bound or form.restored is not None
+            ),
             "is_in_queue": Transition.APPROVE in transitions,
-            **merge_shown(context["adminform"].form),
+            **merge_shown(form, request.user),
             "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
             "panel": sections(Screen(request, original, now)),
             "script_config": script_config(request, original),
-            "media": with_nonce(context["adminform"].form.media, request),
+            "media": with_nonce(form.media, request),
             "recovered_drafts": recovered,
         }
         return super().render_change_form(request, context, *args, **options)
@@ -197,7 +217,10 @@ class ArticleAdmin(  # type: ignore[misc]
             publishing.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
+            submitted = publishing.submit_form(window_of(request), by=request.user, digest=digest_of(request))
             publishing.create(obj, by=request.user, tags=typed["tags"])
+            submitted.article = obj
+            submitted.save(update_fields=["article"])
         if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
@@ -208,8 +231,9 @@ class ArticleAdmin(  # type: ignore[misc]
         if Transition.SUBMIT in pressed(request) and (lacks := lacking(draft_of(obj))):
             text = _("Submitted without: %(fields)s. Add these before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacks)}, messages.WARNING)
-        sentence = f"{state(obj, read_database_clock())} {state_of_update(obj)}"
-        self.message_user(request, sentence.strip(), messages.INFO)
+        saved = gettext("Saved.") if _stays(request) else ""
+        sentences = (saved, state(obj, read_database_clock()), state_of_update(obj))
+        self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
         if tags := form.taken_out():
             text = _("Removed from the text, because browsers might run it: %(tags)s")
             self.message_user(
@@ -220,12 +244,18 @@ class ArticleAdmin(  # type: ignore[misc]
         """Do nothing: tags are part of the text, which `save_model` has saved."""
 
     def response_add(self, request: HttpRequest, obj: Article, post_url_continue: str | None = None) -> HttpResponse:
-        """Stay on the article after a transition."""
-        return _back_to(obj) if pressed(request) else super().response_add(request, obj, post_url_continue)
+        """Stay on the article after a transition, and without Django's message after a save."""
+        stays = pressed(request) or _stays(request)
+        return _back_to(obj) if stays else super().response_add(request, obj, post_url_continue)
 
     def response_change(self, request: HttpRequest, obj: Article) -> HttpResponse:
-        """Stay on the article after a transition."""
-        return _back_to(obj) if pressed(request) else super().response_change(request, obj)
+        """Stay on the article after a transition, and without Django's message after a save."""
+        return _back_to(obj) if pressed(request) or _stays(request) else super().response_change(request, obj)
+
+
+def _stays(request: HttpRequest) -> bool:
+    """Whether the article is saved and stays open."""
+    return "_continue" in request.POST and IS_POPUP_VAR not in request.POST
 
 
 def _may_write(article: Article | None, by: Actor) -> bool:

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.utils.functional import Promise
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
@@ -144,7 +144,7 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         text = stage_of(article)
         return str(article.status), f"{text} +" if article.pending_update else text
 
-    @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
+    @admin.display(description=_("goes live"), ordering="publish_at")
     def goes_live(self, article: Any) -> str | SafeString | None:
         """Publish time with its zone, marked if the article is overdue or at risk."""
         moment = article.published_at or article.goes_live_at
@@ -160,15 +160,16 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         """The author's display name."""
         return named(article.author)
 
-    @admin.display(description=_("owner"), empty_value="—")
+    @admin.display(description=_("owner"))
     def assigned(self, article: Any) -> str | SafeString | None:
-        """The owner's display name and the due time, marked if it is past."""
-        parts = [named(article.owner)] if article.owner else []
+        """The owner's display name, and below it the due time, marked if it is past."""
+        lines = [named(article.owner)] if article.owner else []
         if article.due_at:
-            parts.append(gettext("due %(time)s") % {"time": format_time_briefly(article.due_at)})
+            lines.append(gettext("due %(time)s") % {"time": format_time_briefly(article.due_at)})
+        shown = format_html_join(mark_safe("<br>"), "{}", ((line,) for line in lines))
         if not article.is_late_at(article.asked_at):
-            return " · ".join(parts) or None
-        return format_html('{} <strong class="desk-mark">{}</strong>', " · ".join(parts), gettext("overdue"))
+            return shown or None
+        return format_html('{} <strong class="desk-mark">{}</strong>', shown, gettext("overdue"))
 
     @admin.display(description=_("last modified"), ordering="updated_at")
     def changed(self, article: Article) -> str:

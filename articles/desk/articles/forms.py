@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from django.db.models import Q
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 from django.utils.timezone import is_naive
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -26,6 +27,8 @@ from articles.models import BODY_LENGTH, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed
 from articles.text import foreign_tags
+
+_COMMA = re.compile("[,，、\n]")  # noqa: RUF001 (Chinese commas)
 
 
 class VersionField(forms.Field):
@@ -87,6 +90,13 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         widget=UnfoldAdminTextInputWidget,
         help_text=_("Shown to readers at the end of the article: what was wrong before. Published with this revision."),
     )
+    more_tags = forms.CharField(
+        label=_("Add tags"),
+        required=False,
+        max_length=500,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("Names of tags, separated by commas."),
+    )
     seen = VersionField(required=False, widget=forms.HiddenInput)
     base = forms.IntegerField(required=False, widget=forms.HiddenInput)
     reason = forms.CharField(
@@ -101,7 +111,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
         widgets = {
-            "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Headline")}),
+            "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": pgettext_lazy("of an article", "Headline")}),
             "summary": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Summary")}),
             "social_summary": UnfoldAdminTextareaWidget({"rows": 3}),
         }
@@ -139,6 +149,15 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         """An omitted field keeps its value."""
         return str(self.cleaned_data["cover_mode"] or self.instance.cover_mode)
 
+    def clean_more_tags(self) -> list[Tag]:
+        """The tags with these names, for browsers without scripts."""
+        names = [name for part in _COMMA.split(self.cleaned_data["more_tags"]) if (name := part.strip())]
+        tags = [(name, Tag.objects.filter(name=name).first()) for name in names]
+        if missing := [name for name, tag in tags if tag is None]:
+            text = gettext("There is no tag with this name: %(names)s.")
+            raise ValidationError(text % {"names": gettext(", ").join(missing)}, code="no_tag")
+        return [tag for _name, tag in tags if tag]
+
     @property
     def chosen(self) -> dict[str, str]:
         """The chosen version of each conflicting field; empty where nothing is chosen yet."""
@@ -155,7 +174,9 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any] | None:
         """Repeat the error of the first attempt, and require a choice for each conflict."""
-        cleaned = super().clean()
+        cleaned = super().clean() or self.cleaned_data
+        if more := cleaned.get("more_tags"):
+            cleaned["tags"] = [*{*cleaned.get("tags", ()), *more}]
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
         self.seen_version()
@@ -169,7 +190,8 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return self.merge.resolved(self.chosen) if self.merge else self._typed_edits()
 
     def _typed_edits(self) -> dict[str, Any]:
-        names = [name for name in self.changed_data if name in EDITABLE]
+        changed = {*self.changed_data} | ({"tags"} if self.cleaned_data.get("more_tags") else set())
+        names = [name for name in self.fields if name in changed & EDITABLE]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
     def taken_out(self) -> list[str]:

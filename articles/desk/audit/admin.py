@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.audit import (
     ADD_GROUP,
     ADD_NOTE,
+    ADD_SECOND_FACTOR,
     ADD_TOKEN,
     ADD_USER,
     ADD_WORDS,
@@ -34,21 +35,27 @@ from articles.audit import (
     DELETE_WORDS,
     EDIT,
     EDIT_NOTE,
+    END_SESSIONS,
     IMPORT,
     INVITE_USER,
+    LINK_IDENTITY,
     LOCKED_OUT,
     LOG_IN_FAILED,
     LOGGED_IN,
+    NEW_RECOVERY_CODES,
     PASSED_STAGE,
     PUBLISHED,
     PULLED_BACK,
+    REMOVE_SECOND_FACTOR,
     REOPEN_NOTE,
     REPLY,
     RESOLVE_NOTE,
     REVIEWED,
     REVOKE_TOKEN,
     SAVE,
+    SIGN_IN_LINK,
     UNDONE,
+    UNLINK_IDENTITY,
     UNPUBLISHED,
     UPDATED,
 )
@@ -87,6 +94,13 @@ NAMES: Mapping[str, str | Promise] = {
     LOGGED_IN: _("Logged in"),
     LOG_IN_FAILED: _("Log-in failed"),
     LOCKED_OUT: _("Log-in locked"),
+    SIGN_IN_LINK: _("One-time sign-in link created"),
+    END_SESSIONS: _("Sessions ended"),
+    ADD_SECOND_FACTOR: _("Second factor added"),
+    REMOVE_SECOND_FACTOR: _("Second factor removed"),
+    NEW_RECOVERY_CODES: _("Recovery codes created"),
+    LINK_IDENTITY: _("Single sign-on linked"),
+    UNLINK_IDENTITY: _("Single sign-on unlinked"),
     ADD_USER: _("User added"),
     INVITE_USER: _("Invitation sent"),
     CHANGE_USER: _("User changed"),
@@ -187,7 +201,7 @@ class AuditAdmin(BoundedAdmin):
         """The action."""
         return name_of(entry.action)
 
-    @admin.display(description=_("user"), ordering="user_name", empty_value="—")
+    @admin.display(description=_("user"), ordering="user_name")
     def user(self, entry: AuditEntry) -> str | None:
         """The user, or "System"."""
         return entry.who if entry.user_name else None
@@ -211,9 +225,9 @@ class AuditAdmin(BoundedAdmin):
         return (found | queryset.filter(user_id__in=ids) if ids else found), False
 
     @admin.display(description=_("change"))
-    def change(self, entry: AuditEntry) -> str:
+    def change(self, entry: AuditEntry) -> str | None:
         """Status, time or text before and after, where they differ."""
-        return " · ".join(entry.differences()) or "—"
+        return " · ".join(entry.differences()) or None
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from articles.audit import FIRST_STAGE_AGAIN
 from articles.models import Article, AuditEntry, Image, ReleaseMember, named
 from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
@@ -97,6 +98,31 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
+_SIGN_IN: Mapping[str, str | Promise] = {
+    "password": _("password"),
+    "socialaccount": _("single sign-on"),
+    "totp": _("authenticator app"),
+    "webauthn": _("passkey"),
+    "recovery_codes": _("recovery code"),
+    "one_time_link": _("one-time link"),
+    "cancelled": _("cancelled by the user"),
+    "code": _("wrong code"),
+    "deactivated": _("deactivated account"),
+    "email_taken": _("address of another account"),
+    "email_reused": _("address of another user’s linked account"),
+    "email_unconfirmed": _("unconfirmed email address"),
+    "expired": _("expired or used before"),
+    "no_email": _("no email address"),
+    "no_role": _("no group with a role"),
+    "provider": _("fault of the identity provider"),
+}
+"""Ways to sign in, and reasons why that failed."""
+
+
+def _way(name: str) -> str:
+    return str(_SIGN_IN.get(name, name))
+
+
 _LEFT_OUT = frozenset(
     (
         *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
@@ -110,10 +136,15 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "author": (_("author"), _users),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
+    "count": (_("sessions"), str),
+    "kind": (_("kind"), _way),
+    "methods": (_("signed in with"), lambda names: gettext(", ").join(map(_way, names))),
+    "reason": (_("reason"), _way),
     "copy_of": (_("copy of article"), _article),
     "changes": (_("changed"), _changes),
     "due_at": (_("due"), _times),
     "given": (_("granted"), _listed),
+    FIRST_STAGE_AGAIN: (_("review"), lambda value: gettext("at the first stage again")),
     "owner": (_("acts as"), str),
     "taken": (_("removed"), _listed),
     "discarded": (_("discarded revisions"), lambda numbers: gettext(", ").join(map(str, numbers))),

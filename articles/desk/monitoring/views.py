@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -24,6 +23,7 @@ from articles.desk.confirmation import CONFIRMED, consequences
 from articles.desk.monitoring.filters import BOARD, Column, Filters
 from articles.desk.monitoring.lanes import Lane, lanes, version
 from articles.desk.monitoring.menu import HOUR, menu
+from articles.desk.parse_time import instant
 from articles.desk.transitions import state
 from articles.exceptions import ArticleError
 from articles.models import Article, Channel
@@ -82,8 +82,8 @@ def content(request: HttpRequest) -> HttpResponse:
 def later(request: HttpRequest, key: str) -> HttpResponse:
     """Move the time of a card by an hour from where the user saw it."""
     require_look(request)
-    seen = parse_datetime(request.POST.get("seen", ""))
-    if seen is None or seen.tzinfo is None:
+    seen = instant(request.POST.get("seen", ""))
+    if seen is None:
         raise Http404
     try:
         answer = move_subject(subject_named(key), seen + HOUR, seen, request)

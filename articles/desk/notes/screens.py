@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,11 +23,13 @@ from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
 from articles.desk.notes.shown import ShownNotes, assignment_of
+from articles.desk.parse_time import instant
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
+from scheduling.services import retried
 
 OUTSIDE = "notes-form"
 """The id of the form that the controls belong to: the panel of the editor is inside the form of the article."""
@@ -148,13 +149,17 @@ def _resolve(request: HttpRequest, article: Article, key: str) -> None:
 
 def _edit(request: HttpRequest, article: Article, key: str) -> None:
     text, seen = (request.POST.get(f"{name}-{key}", "") for name in ("edit", "seen"))
-    notes.edit_note(notes.find_note(article, key), by=request.user, text=text, seen=_moment(seen))
+    notes.edit_note(notes.find_note(article, key), by=request.user, text=text, seen=instant(seen))
 
 
+@retried
 def _assign(request: HttpRequest, article: Article, _key: str) -> None:
-    if request.POST.get("assigned", assignment_of(article)) != assignment_of(article):
+    """Write the assignment, unless it has changed since the user saw it."""
+    current = Article(pk=article.pk)
+    publishing.lock(current)
+    if request.POST.get("assigned", assignment_of(current)) != assignment_of(current):
         raise forms.ValidationError(_("Another user has changed the owner or due time. Check them, and save again."))
-    form = AssignmentForm(request.POST, instance=Article.objects.get(pk=article.pk))
+    form = AssignmentForm(request.POST, instance=current)
     if not form.is_valid():
         raise forms.ValidationError([error for errors in form.errors.values() for error in errors])
     changes = {name: form.cleaned_data[name] for name in form.changed_data}
@@ -170,13 +175,6 @@ _ACTIONS: dict[str, Callable[[HttpRequest, Article, str], None]] = {
     "delete": lambda request, article, key: notes.delete_note(notes.find_note(article, key), by=request.user),
     "assign": _assign,
 }
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _is_script(request: HttpRequest) -> bool:

@@ -139,6 +139,7 @@ class ShownNotes:
         names = {user.pk: user.get_username() for user in people}
         return {
             "address": self.address,
+            "user": self.by.pk,
             "signIn": reverse("admin:login"),
             "version": self.version,
             "passages": self.passages,

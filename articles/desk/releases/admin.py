@@ -56,7 +56,7 @@ class ReleaseAdmin(ModelAdmin):
         """The status with its colour."""
         return release.status, release.get_status_display()
 
-    @admin.display(description=_("goes live"), ordering="publish_at", empty_value="—")
+    @admin.display(description=_("goes live"), ordering="publish_at")
     def goes_out(self, release: Release) -> str | None:
         """Publish time with its zone."""
         moment = release.published_at or release.publish_at
@@ -69,10 +69,10 @@ class ReleaseAdmin(ModelAdmin):
 
     @display(label={"ready": "success", "issues": "danger"})
     @admin.display(description=_("ready"))
-    def readiness(self, release: Release) -> tuple[str, str] | str:
+    def readiness(self, release: Release) -> tuple[str, str] | str | None:
         """Whether the preflight check passes."""
         if not release.is_pending or not release.number:  # type: ignore[attr-defined]
-            return "—"
+            return None
         problems = len(releases.preflight(release))
         if not problems:
             return "ready", gettext("ready")

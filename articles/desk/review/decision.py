@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
@@ -21,12 +20,13 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 from articles import publishing
 from articles.desk.notes.screens import notes_context
 from articles.desk.parse_int import whole_number
+from articles.desk.parse_time import instant
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
 from articles.models import Article, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
 from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
-from articles.review import at_own_stage, findings_of
+from articles.review import at_own_stage, beyond, findings_of
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
 
@@ -155,10 +155,12 @@ class DecidingScreen(ModelAdmin):
         """The text with its changes; it is claimed for a user who may decide, until that user leaves."""
         article = Article.objects.select_related("author", "channel", "update__draft").get(pk=row.pk)
         shown, older = for_review(article), last_approved(article)
+        findings = findings_of(shown)
         barred, no_writer = refusal(REVIEW, request.user, article), approval_blocker(shown)
         if not barred:
             _open(request, article)
         subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
+        planned = article.update.publish_at if article.pending_update else article.goes_live_at
         own, progress = self._own_queue(request), ReviewProgress.of(article, revision=shown.number)
         context = {
             **self.admin_site.each_context(request),
@@ -166,8 +168,9 @@ class DecidingScreen(ModelAdmin):
             "opts": self.model._meta,
             "article": article,
             "row": row,
-            "reason": subject.status_reason,
-            "planned": article.update.publish_at if article.pending_update else article.goes_live_at,
+            "reason": beyond(subject.status_reason, findings),
+            "planned": planned,
+            "is_past": planned is not None and planned <= read_database_clock(),
             "number": own.filter(since__lt=row.since).count() + 1 if own.filter(pk=row.pk).exists() else None,
             "waiting": own.count(),
             "progress": progress,
@@ -176,7 +179,7 @@ class DecidingScreen(ModelAdmin):
             "lines": _other_lines(shown),
             "older": older,
             "fields": compare(older, shown) if older else [],
-            "findings": findings_of(shown),
+            "findings": findings,
             "claim": soft_lock,
             "is_mine": soft_lock and soft_lock.user_id == request.user.pk,
             "barred": barred,
@@ -217,7 +220,7 @@ def _open(request: HttpRequest, article: Article) -> None:
 
 def _leave(request: HttpRequest, pk: str | None) -> HttpResponse:
     """Unclaim what was claimed by opening the page; sent by its script when it is left."""
-    since = parse_datetime(request.POST["leave"][:40]) if whole_number(pk) else None
+    since = instant(request.POST["leave"]) if whole_number(pk) else None
     if since is not None:
         with suppress(ArticleError):
             publishing.leave_review(Article(pk=whole_number(pk)), by=request.user, since=since)

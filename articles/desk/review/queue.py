@@ -93,10 +93,14 @@ class ReviewQueueAdmin(DecidingScreen):
         columns = list(self.list_display)
         return [*columns[:1], "stage", *columns[1:]] if ReviewStage.objects.count() > 1 else columns
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """With a tab for each stage, if there are several."""
-        context: dict[str, Any] = {"stage_tabs": self._tabs(request), **(extra_context or {})}
-        return super().changelist_view(request, context)
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """With a tab for each stage, if there are several, and with what an empty list of the own stage says."""
+        changelist: Any = super().get_changelist_instance(request)
+        changelist.stage_tabs = tabs = self._tabs(request)
+        counts = {tab.key: tab.count for tab in tabs}
+        if counts.get("all") and any(tab.key == "mine" and tab.is_open for tab in tabs):
+            changelist.nothing_found = _nothing_at_own_stage(counts["all"])
+        return changelist
 
     def _tabs(self, request: HttpRequest) -> list[Tab]:
         found = StageFilter(request, request.GET.dict(), self.model, self)  # type: ignore[arg-type]
@@ -148,7 +152,7 @@ class ReviewQueueAdmin(DecidingScreen):
         """Time of the last change or submission."""
         return format_time(article.since)  # type: ignore[attr-defined]
 
-    @admin.display(description=gettext_lazy("reviewer"), ordering="soft_lock__user", empty_value="—")
+    @admin.display(description=gettext_lazy("reviewer"), ordering="soft_lock__user")
     def reviewer(self, article: QueuedArticle) -> str | None:
         """The reviewer who claimed it."""
         found = getattr(article, "soft_lock", None)
@@ -179,3 +183,12 @@ class ReviewQueueAdmin(DecidingScreen):
             text = ngettext("%d article updated", "%d articles updated", len(done)) % len(done)
             self.message_user(request, text, messages.SUCCESS)
         return done
+
+
+def _nothing_at_own_stage(others: int) -> tuple[str, str]:
+    text = ngettext(
+        "%d article waits for other reviewers. It is under “All”.",
+        "%d articles wait for other reviewers. They are under “All”.",
+        others,
+    )
+    return _("Nothing waits for your decision"), text % others

@@ -36,7 +36,7 @@ class Command(NewsroomCommand):
         if not password:
             raise CommandError(_("DJANGO_DEBUG is off, so the site may be public: choose a --password."))
         if is_empty():
-            found(now=timezone.now(), password=password)
+            found(password=password)
             self._show_users(password)
             self._show_times()
         elif Article.objects.filter(external_id__startswith=ORIGIN).exists():

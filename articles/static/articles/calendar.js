@@ -113,10 +113,11 @@
         if (question.returnValue !== "chosen") say(question.querySelector("p").textContent, "refused");
     });
 
-    const refresh = async (key = document.activeElement?.closest(".entry")?.dataset.key) => {
+    const refresh = async (moved) => {
         const response = await fetch(location.href, { headers: { Accept: "text/html" } });
         const page = new DOMParser().parseFromString(await response.text(), "text/html");
-        if (picked || !page.getElementById("calendar")) return;
+        if (picked || pointer || !page.getElementById("calendar")) return;
+        const key = moved || document.activeElement?.closest(".entry")?.dataset.key;
         for (const part of root.querySelectorAll("[data-fresh]")) {
             part.replaceChildren(...page.querySelector(`[data-fresh="${part.dataset.fresh}"]`).childNodes);
         }

@@ -30,9 +30,10 @@
     };
 
     const textOf = (element) => {
+        if (element.matches(ICON)) return "";
         const copy = element.cloneNode(true);
         copy.querySelectorAll(ICON).forEach((icon) => icon.remove());
-        return copy.textContent.trim();
+        return copy.textContent.replace(/\s+/g, " ").trim();
     };
 
     const name = (element, words) => {
@@ -42,12 +43,12 @@
     const nameAction = (element) => {
         const action = element.getAttribute("x-on:click");
         const found = Object.keys(ACTIONS).find((start) => action.startsWith(start));
-        if (found) name(element, [textOf(element), texts[ACTIONS[found]]].filter(Boolean).join(": "));
+        if (found) name(element, [textOf(element), texts[ACTIONS[found]]].filter(Boolean).join(" · "));
     };
 
     const nameCell = (input) => {
         const row = input.closest("tr").querySelector("th");
-        name(input, `${input.closest("[data-label]").dataset.label}: ${row ? row.textContent.trim() : ""}`);
+        name(input, [input.closest("[data-label]").dataset.label, row?.textContent.trim()].filter(Boolean).join(" · "));
     };
 
     const nameSearch = (input) => {
@@ -59,7 +60,7 @@
     const nameChoice = (box) => {
         const select = box.closest(".select2-container")?.previousElementSibling;
         const words = [select?.labels?.[0], select?.selectedOptions?.[0]].map((element) => element?.textContent.trim());
-        const label = words.filter(Boolean).join(": ");
+        const label = words.filter(Boolean).join(" · ");
         if (label && box.getAttribute("aria-label") !== label) box.setAttribute("aria-label", label);
     };
 
@@ -78,6 +79,7 @@
         each(".select2-selection--single .select2-selection__rendered", nameChoice);
         each("ul.select2-selection__rendered, ul.select2-selection__rendered > li", (element) => element.setAttribute("role", "presentation"));
         each(".result-list [data-label]", ({ dataset }) => (dataset.label = dataset.label.replace(/^./, (letter) => letter.toUpperCase())));
+        each("[aria-label='scrollable content']", (element) => element.setAttribute("aria-label", texts.scrollable));
         each(".help-tooltip[aria-label]:not([role])", (element) => element.setAttribute("role", "img"));
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
@@ -135,3 +137,26 @@
         command();
     });
 })();
+
+// A form that is pressed twice is sent once.
+(() => {
+    const SENDING = 10_000; // milliseconds; then it was stopped or has answered with a file
+    const sent = new WeakSet();
+
+    document.addEventListener("submit", (event) => {
+        const { target, submitter } = event;
+        if (event.defaultPrevented || target.method !== "post" || target.target || submitter?.formTarget) return;
+        if (sent.has(target)) return event.preventDefault();
+        sent.add(target);
+        setTimeout(() => sent.delete(target), SENDING);
+    });
+    window.addEventListener("pageshow", ({ persisted }) => persisted && document.querySelectorAll("form").forEach((form) => sent.delete(form)));
+})();
+
+// Cells of a list without content, which phones do not show.
+document.addEventListener("DOMContentLoaded", () => {
+    for (const cell of document.querySelectorAll(".result-list td")) {
+        const isEmpty = ["", "—"].includes(cell.textContent.trim()) && !cell.querySelector("a, button, img, input");
+        cell.classList.toggle("is-empty", isEmpty);
+    }
+});

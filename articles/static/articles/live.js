@@ -14,6 +14,7 @@
     let newest = null;
     let version = "";
     let isDueNow = false; // the clock changes what is shown, too
+    let isPressed = false;
 
     const setClock = (page) => {
         offset = Number(page.dataset.now) - Date.now();
@@ -105,11 +106,19 @@
         if (response.status === 204) return;
         const template = document.createElement("template");
         template.innerHTML = await response.text();
+        await released();
         setClock(template.content.firstElementChild);
         show(template.content.firstElementChild);
         updateClocks();
         announce();
     };
+
+    // A button that is replaced between press and release gets no click.
+    const released = () =>
+        new Promise((done) => {
+            const check = () => (isPressed ? setTimeout(check, 50) : done());
+            check();
+        });
 
     const setOffline = (isOffline) => {
         line.hidden = !isOffline;
@@ -138,6 +147,8 @@
     updateClocks();
     announce();
     setInterval(updateClocks, 250);
+    document.addEventListener("pointerdown", () => (isPressed = true), true);
+    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(() => (isPressed = false)), true);
     document.addEventListener("visibilitychange", run);
     schedule(INTERVAL);
 })();

@@ -149,7 +149,7 @@ def test_a_confirmation_of_what_has_changed_since_is_refused(desk: Client) -> No
     page = ask(desk, article, Transition.PUBLISH_NOW)
     press(desk, article, "_save", title="Newer")
     page = desk.post(form_address(article), response_to(page))
-    assert "Another user has changed the article" in page.text
+    assert "The article has been changed since you opened it." in page.text
     assert Article.objects.get().status == APPROVED
 
 

@@ -84,6 +84,20 @@ def test_no_garbage_breaks_a_screen(desk: Client, article: Article) -> None:
         assert code < HTTPStatus.INTERNAL_SERVER_ERROR, (method, address, data)
 
 
+@pytest.mark.parametrize("name", ["reschedule", "set_embargo"])
+def test_a_button_that_the_form_does_not_have_does_nothing(desk: Client, article: Article, name: str) -> None:
+    form = {"title": "Typed", "slug": "t", "base": article.revision, f"_step_{name}": "1"}
+    assert desk.post(f"{ARTICLES}{article.pk}/change/", form).status_code == HTTPStatus.FOUND
+    assert Article.objects.values_list("title", "embargo_until").get() == ("Typed", None)
+
+
+@pytest.mark.parametrize("time", ["x", "2026-13-45T00:00:00Z", "2026-01-01T00:00:00", "9999-12-31T23:59:59-14:00"])
+def test_a_forged_time_breaks_no_screen(desk: Client, article: Article, time: str) -> None:
+    assert desk.post(f"/admin/desk/monitoring/publish_at:{article.pk}/later/", {"seen": time}).status_code == 404
+    assert desk.post(f"/admin/articles/queuedarticle/{article.pk}/change/", {"leave": time}).status_code == 204
+    assert desk.post(f"{ARTICLES}{article.pk}/notes/", {"do": "assign", "due_at": time}).status_code == 400
+
+
 def test_a_forged_choice_of_rows_is_refused_in_words(desk: Client) -> None:
     refused = desk.post(ARTICLES, {"_selected_action": "x", "action": "approve", "index": "0"})
     assert refused.status_code == HTTPStatus.BAD_REQUEST

@@ -225,7 +225,9 @@ def test_others_look_and_do_not_touch(editor: User) -> None:
     assert client.get(LIBRARY).status_code == 200
     form = client.get(f"{LIBRARY}{image.pk}/change/").content.decode()
     assert 'name="alt"' not in form
-    assert client.post(f"{LIBRARY}{image.pk}/describe/", {"alt": "Mine"}).status_code == 400
+    assert client.post(f"{LIBRARY}{image.pk}/describe/", {"alt": "Mine"}).status_code == 403
+    assert client.post(f"{LIBRARY}{image.pk}/focus/", {"focus_x": 1, "focus_y": 1}).status_code == 403
+    assert "You may not crop this image." in client.get(f"{LIBRARY}{image.pk}/focus/").text
     assert client.post(f"{LIBRARY}{image.pk}/delete/", {"post": "yes"}).status_code == 403
     reviewer = Client()
     reviewer.force_login(make_member(Role.REVIEWER))

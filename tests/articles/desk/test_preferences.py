@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,10 +11,9 @@ from django.core import mail
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
-from articles import publishing, releases
-from articles.models import Article, Notification, Preferences, SensitiveWord
+from articles import releases
+from articles.models import Article, Notification, Preferences
 from articles.notifications.mail import send_mail as send
-from articles.publishing import rescan
 from articles.releases.run import release_due
 from scheduling.services import read_database_clock
 from tests.articles.browsers import sign_in
@@ -108,21 +106,6 @@ def test_why_a_release_failed_is_said_in_the_language_of_who_made_it(editor: Use
 
     release.refresh_from_db()
     assert release.reason == "“港口”: 审核人员尚未决定。"
-
-
-def test_what_a_review_in_the_background_finds_is_said_in_the_language_of_the_author(
-    editor: User, settings: Any
-) -> None:
-    Preferences.objects.create(user=editor, language="zh-hans")
-    SensitiveWord.objects.create(text="赌场", level=SensitiveWord.Level.BLOCK)
-    settings.REVIEW_AT_ONCE = 1
-    article = make_article("新赌场开业", author=editor)
-    publishing.submit(article, by=editor)
-
-    rescan.review_submitted(article.pk)
-
-    article.refresh_from_db()
-    assert article.status_reason == "被拦截的词语：“赌场”（标题）。"
 
 
 @pytest.mark.parametrize(

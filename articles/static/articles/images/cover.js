@@ -1,4 +1,34 @@
-// Cover images of an article: as many as the mode takes, chosen in the picker, each with a remove button.
+// Cover images of an article: as many as the mode takes, chosen in the picker, each with buttons to crop and remove it.
+// The dialog to crop comes from the server; without it the link opens the image's page.
+const openCrop = async (link) => {
+    const response = await fetch(link.href.replace(/change\/$/, "focus/"));
+    const page = response.ok && !response.redirected ? await response.text() : "";
+    const dialog = new DOMParser().parseFromString(page, "text/html").querySelector("[data-crop]");
+    if (!dialog) return window.open(link.href);
+    const [form, error] = [dialog.querySelector("form"), dialog.querySelector("[role=alert]")];
+
+    const save = async () => {
+        const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
+        const image = await answer.json();
+        if (!answer.ok) throw new Error(image.error);
+        link.parentElement.querySelector("img").style.objectPosition = image.focus;
+        dialog.close();
+    };
+
+    for (const button of dialog.querySelectorAll("[data-close]")) button.onclick = () => dialog.close();
+    dialog.querySelector("[data-save]")?.addEventListener("click", () => {
+        save().catch((failure) => (error.textContent = failure.name === "Error" ? failure.message : dialog.dataset.lost));
+    });
+    dialog.addEventListener("close", () => {
+        dialog.remove();
+        link.focus();
+    });
+    document.body.append(dialog);
+    dialog.dispatchEvent(new Event("image:crop", { bubbles: true }));
+    dialog.showModal();
+    return dialog.querySelector(".focus-point, [data-close]").focus();
+};
+
 document.addEventListener("DOMContentLoaded", () => {
     const field = document.querySelector("[data-cover]");
     const mode = document.querySelector("#id_cover_mode");
@@ -15,6 +45,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const [row, thumbnail, crop, remove] = ["li", "img", "a", "button"].map((name) => document.createElement(name));
         row.dataset.id = image.id;
         Object.assign(thumbnail, { src: image.thumbnail, alt: image.alt });
+        thumbnail.style.objectPosition = image.focus;
         const address = list.dataset.address.replace(/[0-9a-f-]{36}/, image.id);
         Object.assign(crop, { className: "cover-crop", href: address, target: "_blank" });
         crop.setAttribute("aria-label", list.dataset.cropLabel.replace("{title}", image.title));
@@ -42,8 +73,12 @@ document.addEventListener("DOMContentLoaded", () => {
         while (list.children.length > takes) list.firstElementChild.remove();
         store();
     });
-    list.addEventListener("click", ({ target }) => {
-        const remove = target.closest(".cover-remove");
+    list.addEventListener("click", (event) => {
+        const [remove, crop] = [".cover-remove", ".cover-crop"].map((name) => event.target.closest(name));
+        if (crop && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+            event.preventDefault();
+            openCrop(crop).catch(() => window.open(crop.href));
+        }
         if (!remove) return;
         remove.closest("li").remove();
         store();

@@ -1,11 +1,12 @@
-// Focal point of an image: set by click or arrow keys, shown in the sample crops.
-document.addEventListener("DOMContentLoaded", () => {
-    const frame = document.querySelector("[data-focus]");
+// Focal point of an image: set by click or arrow keys, shown in the sample crops. On the image's page, and in the dialog
+// of an article's cover, which sends the event `image:crop`.
+const setFocalPoint = (root) => {
+    const frame = root.querySelector("[data-focus]");
     const point = frame?.querySelector(".focus-point");
-    const inputs = { x: document.querySelector("#id_focus_x"), y: document.querySelector("#id_focus_y") };
+    const inputs = { x: root.querySelector("[name=focus_x]"), y: root.querySelector("[name=focus_y]") };
     if (!point || !inputs.x || !inputs.y) return;
-    const liveRegion = document.querySelector("[data-focus-status]");
-    const crops = document.querySelectorAll(".focus-crops img");
+    const liveRegion = root.querySelector("[data-focus-status]");
+    const crops = root.querySelectorAll(".focus-crops img");
     const STEPS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };
 
     const within = (value) => Math.min(Math.max(Math.round(value) || 0, 0), 100);
@@ -41,4 +42,7 @@ document.addEventListener("DOMContentLoaded", () => {
     inputs.x.addEventListener("input", show);
     inputs.y.addEventListener("input", show);
     show();
-});
+};
+
+document.addEventListener("DOMContentLoaded", () => setFocalPoint(document));
+document.addEventListener("image:crop", ({ target }) => setFocalPoint(target));

@@ -7,7 +7,7 @@ const root = document.getElementById("notes");
 const form = document.getElementById("notes-form");
 const problem = document.getElementById("note-problem");
 const config = JSON.parse(document.getElementById("notes-config").textContent);
-const storageKey = `headline.notes.${config.address}`;
+const storageKey = `headline.notes.${config.user}.${config.address}`;
 let { version, passages } = config;
 
 const field = (name) => root.querySelector(`[name="${CSS.escape(name)}"]`);
@@ -80,20 +80,44 @@ const showPassages = () => {
     emit("shown", { passages, locate });
 };
 
-// --- What is typed survives a reload, a lost connection and an expired session ----------------------------------------
+// --- What is typed survives a reload, a closed window, a lost connection and an expired session -------------------------
 
+const isTyped = (box) => {
+    const area = box.querySelector("textarea");
+    return box.matches("[data-note-draft]") ? area.value.trim() : area && area.value !== area.defaultValue;
+};
+
+// New notes, replies and edits that are not sent, with their hidden fields.
 const drafts = () => Object.fromEntries(
-    [...root.querySelectorAll("[data-note-draft]")]
-        .filter((box) => box.querySelector("textarea").value.trim())
+    [...root.querySelectorAll("[data-note-draft], .note-more")]
+        .filter(isTyped)
         .flatMap((box) => [...box.querySelectorAll("input, textarea")].map(({ name, value }) => [name, value])),
 );
 
-const storeDrafts = () => {
+const read = (storage) => {
     try {
-        sessionStorage.setItem(storageKey, JSON.stringify(drafts()));
+        return JSON.parse(storage.getItem(storageKey)) || {};
+    } catch {
+        return {};
+    }
+};
+
+const write = (storage, values) => {
+    try {
+        if (Object.keys(values).length) storage.setItem(storageKey, JSON.stringify(values));
+        else storage.removeItem(storageKey);
     } catch {
         // storage may be full or disabled
     }
+};
+
+const storeDrafts = () => write(sessionStorage, drafts());
+
+// The drafts of two windows; a text of both has the lines of both.
+const joined = (one, other) => {
+    const texts = Object.keys(one).filter((name) => name in other && /^(text|reply-|edit-)/.test(name));
+    const both = texts.map((name) => [name, [...new Set([one[name], other[name]])].join("\n")]);
+    return { ...one, ...other, ...Object.fromEntries(both) };
 };
 
 // Puts texts into their fields; those of notes that are gone go to the new note.
@@ -109,13 +133,15 @@ const fill = (values) => {
     showAbout();
 };
 
-const storedDrafts = () => {
-    try {
-        return JSON.parse(sessionStorage.getItem(storageKey)) || {};
-    } catch {
-        return {};
-    }
+// A window that closes leaves its drafts to the next one of this article.
+const restoreDrafts = () => {
+    fill(joined(read(localStorage), read(sessionStorage)));
+    storeDrafts();
+    write(localStorage, {});
 };
+
+addEventListener("pagehide", () => write(localStorage, joined(read(localStorage), drafts())));
+addEventListener("pageshow", ({ persisted }) => persisted && write(localStorage, {})); // this window has them still
 
 // --- The passage of a new note ----------------------------------------------------------------------------------------
 
@@ -161,7 +187,7 @@ const showPanel = () => {
     if (tab?.getAttribute("aria-selected") === "false") tab.click();
 };
 
-const write = () => {
+const compose = () => {
     showPanel();
     const text = field("text");
     text.focus();
@@ -171,14 +197,14 @@ const write = () => {
 const selectButton = root.querySelector("[data-note-select]");
 selectButton.hidden = false;
 selectButton.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
-selectButton.addEventListener("click", () => (takeSelection() ? write() : report(config.texts.select)));
+selectButton.addEventListener("click", () => (takeSelection() ? compose() : report(config.texts.select)));
 root.querySelector("[data-note-unquote]").addEventListener("click", () => {
     quote(null);
     field("text").focus();
 });
 document.addEventListener("notes:add", () => {
     takeSelection();
-    write();
+    compose();
 });
 
 // --- Sending and refreshing -------------------------------------------------------------------------------------------
@@ -199,12 +225,9 @@ const replaceHtml = (id, html) => {
     const focused = place.contains(document.activeElement) ? document.activeElement : null;
     const [name, start, end] = [focused?.name, focused?.selectionStart, focused?.selectionEnd];
     const [typed, opened] = [drafts(), [...place.querySelectorAll("details[open]")].map(pathOf)];
-    const edited = [...place.querySelectorAll(".note-more textarea")].filter((area) => area.value !== area.defaultValue);
-    const seen = (area) => area.name.replace("edit", "seen"); // the version that the edit started from
-    const edits = Object.fromEntries(edited.flatMap((area) => [[area.name, area.value], [seen(area), field(seen(area)).value]]));
     place.innerHTML = html;
     for (const details of place.querySelectorAll("details")) details.open = opened.includes(pathOf(details));
-    fill({ ...typed, ...edits });
+    fill(typed);
     if (!name) return;
     const again = field(name);
     again?.focus({ preventScroll: true });
@@ -228,9 +251,11 @@ const request = (options, query = "") =>
     fetch(config.address + query, { headers: { Accept: "application/json" }, ...options });
 
 let isSending = false;
+let sent = 0; // an answer to a request before the last change would show the notes as they were
 
 const accept = async (response, submitter) => {
     const data = await response.json();
+    sent += 1;
     const draft = submitter.closest("[data-note-draft]");
     if (draft && !submitter.value.startsWith("reopen")) {
         for (const input of draft.querySelectorAll("textarea, [name=quote], [name=prefix], [name=suffix]")) input.value = "";
@@ -271,8 +296,10 @@ let timer = null;
 const refresh = async () => {
     clearTimeout(timer);
     if (!document.hidden && !isSending) {
+        const before = sent;
         const response = await request({}, `?version=${version}`).catch(() => null);
-        if (response?.status === 200 && !isSending) show(await response.json());
+        const data = response?.status === 200 && (await response.json());
+        if (data && !isSending && sent === before) show(data);
     }
     timer = setTimeout(refresh, POLL_INTERVAL);
 };
@@ -388,7 +415,7 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("notes:ready", showPassages); // the editor listens
 document.addEventListener("visibilitychange", () => document.hidden || refresh());
 
-fill(storedDrafts());
+restoreDrafts();
 showPassages();
 timer = setTimeout(refresh, POLL_INTERVAL);
 window.addEventListener("load", () => location.hash === "#notes" && showPanel());

@@ -199,7 +199,7 @@ def test_the_second_of_two_editors_is_shown_and_loses_nothing(desk: Client) -> N
     other = {**form_of(desk, article), "title": "Mine", "_save": "1"}
     press(desk, article, "_save", title="Theirs")
     page = desk.post(form_address(article), other)
-    assert "Another user has changed the article" in page.text
+    assert "The article has been changed since you opened it." in page.text
     assert re.search(r">\s*Mine\s*</textarea>", page.text)
     assert Article.objects.get().title == "Theirs"
 

@@ -64,12 +64,13 @@ def test_an_article_begins_with_the_text_and_tags_of_its_template(report: Articl
 
 def test_templates_of_enabled_channels_are_offered_to_users_who_may_write(report: ArticleTemplate) -> None:
     ArticleTemplate.objects.create(name="Obituary")
-    editor = Client()
+    editor, author = Client(), client_of(Role.AUTHOR)
     editor.force_login(make_editor())
     for address in ("/admin/articles/article/", "/admin/desk/monitoring/", ADD):
-        page = editor.get(address).text
-        assert f"?template={report.pk}" in page
-        assert "Obituary" in page
+        for client in (editor, author):
+            page = client.get(address).text
+            assert f"?template={report.pk}" in page
+            assert "Obituary" in page
     assert "Obituary" not in client_of(Role.PUBLISHER).get("/admin/articles/article/").text
     Channel.objects.update(enabled=False)
     page = editor.get("/admin/articles/article/").text

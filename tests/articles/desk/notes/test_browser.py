@@ -11,7 +11,7 @@ from articles import notes
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import make_article, make_editor, make_member
@@ -64,6 +64,12 @@ def test_a_note_on_a_passage_follows_it_and_is_not_in_the_text(page: Page) -> No
     assert (note.text, note.quote, note.prefix[-16:]) == ("Who says so, @rita", "40 million", "The bridge cost ")
 
     body.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    expect(marks(page)).to_have_count(0)
+    page.keyboard.press("Control+z")
+    expect(marks(page)).to_have_text("40 million")
+    press_in_body(page, "Control+Home")
     select(body, "mill")
     page.keyboard.type("bill")
     expect(marks(page)).to_have_text("40 billion")
@@ -125,6 +131,30 @@ def test_a_note_survives_a_lost_connection_an_ended_session_and_a_reload(page: P
     expect(page.locator("#note-problem")).to_be_hidden()
     expect(text).to_have_value("")
     assert Note.objects.values_list("text").get() == ("Half an hour of thought",)
+
+
+def test_a_closed_window_leaves_its_notes_to_the_next_one_of_its_user(page: Page) -> None:
+    article = make_article(body=BODY)
+    open_form(page, article)
+    mine = notes.add_note(article, by=User.objects.get(username="alice"), text="Sorce?")
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_label("New note").fill("Half an hour of thought")
+    page.get_by_label("Edit or delete this note").click()
+    page.get_by_label("Text of the note").fill("Source?")
+    context = page.context
+    page.close()
+    make_editor("bob")
+    for name, text in (("bob", ""), ("alice", "Half an hour of thought")):
+        again = context.new_page()
+        sign_in(again, name)
+        again.goto(form_address(article))
+        again.get_by_role("tab", name="Notes").click()
+        expect(again.get_by_label("New note")).to_have_value(text)
+    expect(again.get_by_label("Text of the note")).to_have_value("Source?")
+    again.locator(f"[value='edit:{mine.pk}']").click()
+    expect(again.locator(".note-text")).to_have_text("Source?")
+    expect(again.get_by_label("New note")).to_have_value("Half an hour of thought")
 
 
 def test_notes_work_without_scripts(browser: Browser, site: Site) -> None:

@@ -14,6 +14,7 @@ from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
 from tests.articles.factories import make_article, make_editor, make_member, make_user, soon
+from tests.articles.publishing.test_races import together
 
 pytestmark = pytest.mark.django_db
 
@@ -90,6 +91,7 @@ def test_what_was_typed_is_shown_again_with_the_error(client: Client, article: A
         assert re.search(rf'name="{name}"[^>]*>@tagger my long text<', response.text)
     gone = Note(pk=thread.pk)
     thread.delete()
+    assert not re.search(r"<textarea[^>]*maxlength", client.get(address(article)).text), "the browser cuts texts off"
     assert "has been deleted" in send(client, article, f"resolve:{gone.pk}").text
     for do in ("", "dance", "reply:x", "reply:"):
         assert send(client, article, do).status_code == 400
@@ -150,10 +152,10 @@ def test_an_article_is_assigned_and_lists_show_it(client: Client, article: Artic
     article.refresh_from_db()
     assert (article.owner, article.due_at) == (rita, due.replace(second=0, microsecond=0))
     listed = "/admin/articles/article/"
-    assert "Rita Reyes · due" in client.get(listed).text
+    assert "Rita Reyes<br>due" in client.get(listed).text
     assert "overdue" not in re.sub(r"<(select|nav).*?</\1>", "", client.get(listed).text, flags=re.DOTALL).lower()
     Article.objects.filter(pk=article.pk).update(due_at=soon(hours=-1))
-    assert re.search(r"Rita Reyes · due [^<]*<strong class=\"desk-mark\">overdue", client.get(listed).text)
+    assert re.search(r"Rita Reyes<br>due [^<]*<strong class=\"desk-mark\">overdue", client.get(listed).text)
     for user, query, is_listed in (
         (rita, "mine", True),
         (rita, "assigned", True),
@@ -189,3 +191,14 @@ def test_no_assignment_of_another_user_is_overwritten_unseen(client: Client, art
     response = send(client, article, "assign", owner="", due_at="2100-01-01T00:00", assigned=seen)
     assert (response.status_code, "Another user has changed the owner or due time" in response.text) == (400, True)
     assert Article.objects.values_list("owner", "due_at").get() == (rita.pk, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_assignments_at_once_one_is_refused(client: Client, article: Article, alice: User) -> None:
+    bob = make_editor("bob")
+    seen = re.findall(r'name="assigned" value="([^"]*)"', client.get(address(article)).text)[0]
+    desks = [(client, alice), (logged_in(bob), bob)]
+    assign = [
+        lambda by=by, to=to: send(by, article, "assign", owner=to.pk, assigned=seen).status_code for by, to in desks
+    ]
+    assert sorted(together(*assign)) == [302, 400]

@@ -68,9 +68,14 @@ def test_a_text_that_is_new_is_shown_whole_with_the_words_that_were_found(desk: 
     article = make_article(body="<p>Not <b>a</b> c-a-s-i-n-o.</p><script>alert(1)</script>")
     publishing.submit(article, by=make_editor())
     page = desk.get(screen(article)).text
-    assert "Words to look at: “casino” (text, paragraph 1)." in page
+    assert '<strong class="text-important">casino</strong> · text, paragraph 1' in page
     assert "<p>Not <b>a</b> <mark>c-a-s-i-n-o</mark>.</p>" in page
     assert "alert(1)" not in page
+
+
+@pytest.mark.parametrize(("hours", "sentence"), [(-1, "Goes live as soon as it is approved"), (1, "Goes live on")])
+def test_the_page_says_when_an_approved_text_would_go_live(desk: Client, hours: float, sentence: str) -> None:
+    assert sentence in desk.get(screen(waiting(publish_at=soon(hours=hours)))).text
 
 
 def test_a_newer_text_is_shown_beside_the_one_that_was_approved(desk: Client) -> None:

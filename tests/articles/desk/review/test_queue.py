@@ -163,7 +163,12 @@ def test_the_queue_shows_the_stage_of_the_user_first_with_the_number_at_each(
     assert listed(client) == [three.pk]
     client.force_login(bob)
     page = client.get(QUEUE)
-    assert {tab.key: tab.count for tab in page.context["stage_tabs"]} == {"mine": 2, "all": 3, "first": 1, "final": 2}
+    assert {tab.key: tab.count for tab in page.context["cl"].stage_tabs} == {
+        "mine": 2,
+        "all": 3,
+        "first": 1,
+        "final": 2,
+    }
     assert "Final review" in page.text
     assert listed(client) == [one.pk, three.pk]
     assert listed(client, "?stage=final") == [one.pk, two.pk]
@@ -183,4 +188,7 @@ def test_the_queue_shows_the_stage_of_the_text_of_an_update(alice: User, bob: Us
     client.force_login(bob)
     assert listed(client, "?stage=second") == [article.pk]
     assert listed(client) == []
+    page = client.get(QUEUE).text
+    assert "Nothing waits for your decision" in page
+    assert "1 article waits for other reviewers. It is under “All”." in page
     assert client.get("/admin/").status_code == 200

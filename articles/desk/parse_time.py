@@ -1,0 +1,16 @@
+"""Safe parsing of times from requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from articles.exceptions import InvalidSchedule
+from articles.publishing import checked_time
+
+
+def instant(text: str) -> datetime | None:
+    """The time with an offset in `text`, in UTC; None if it is not one that an article may have."""
+    try:
+        return checked_time(datetime.fromisoformat(text))
+    except (ValueError, InvalidSchedule):
+        return None
