@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from scheduling.queues import get_queue
-from tests.harness import Process, base_dir, free_port, python
+from tests.harness import Process, PythonProcess, free_port, run_python
 from tests.harness.emptying import remember_state
 from tests.harness.schema import shared_schema
 
@@ -29,8 +29,14 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chro
 """The same browser; the shell, which has no windows, takes a third less of the processor."""
 PROCESSES = {"manage", "site", "stand", "start_manage"}
 """Fixtures that start processes."""
-STARTERS = {"Process", "Server", "Stand", "serving", "start_mariadb", "start_redis", "start_varnish", "subprocess"}
+STARTERS = {
+    "Process", "PythonProcess", "Server", "Stand", "serving", "subprocess",
+    "start_mariadb", "start_redis", "start_varnish",
+}  # fmt: skip
 """Names by which a test module starts processes or servers itself."""
+
+OF_OTHER_TARGETS = ("chaos", "mutants", "screens", "replay", "alerts")
+"""Markers of tests that `make test` leaves out."""
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 """Tests that take longer than a fifth of a second, as `pytest --durations=0 --durations-min=0.2` names them."""
@@ -62,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 def _is_slow(item: pytest.Item) -> bool:
     if item.nodeid.partition("[")[0] in SLOW:
         return True
-    if {"browser", *PROCESSES} & _fixtures(item) or any(map(item.get_closest_marker, ("long", "chaos", "screens"))):
+    if {"browser", *PROCESSES} & _fixtures(item) or any(map(item.get_closest_marker, ("long", *OF_OTHER_TARGETS))):
         return True
     return isinstance(item, pytest.Function) and not STARTERS.isdisjoint(vars(item.module))
 
@@ -166,11 +172,7 @@ def manage(transactional_db: None) -> Manage:
     """`manage("refresh")` runs manage.py as a real process; `env=` overrides variables, `timeout=` is in seconds."""
 
     def run(*args: str, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        command = [python, "manage.py", *args]
-        environment = {**database_environment(), **(env or {})}
-        return subprocess.run(
-            command, env=environment, cwd=base_dir, capture_output=True, text=True, timeout=timeout, check=False
-        )
+        return run_python("manage.py", *args, env={**database_environment(), **(env or {})}, timeout=timeout)
 
     return run
 
@@ -181,7 +183,7 @@ def start_manage(transactional_db: None) -> Iterator[StartManage]:
     with ExitStack() as stack:
 
         def start(*args: str, env: dict[str, str] | None = None) -> Process:
-            process = Process([python, "-u", "manage.py", *args], env={**database_environment(), **(env or {})})
+            process = PythonProcess(["manage.py", *args], env={**database_environment(), **(env or {})})
             return stack.enter_context(process)
 
         yield start
@@ -193,8 +195,8 @@ def serving(*options: str, port: int | None = None, env: dict[str, str] | None =
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     options = ("--bind", f"127.0.0.1:{port}", "--threads", "4", "--no-control-socket", "--preload", *options)
-    command = [python, "-m", "gunicorn", "tests.harness.warm_wsgi", *options]
-    with Process(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
+    command = ["-m", "gunicorn", "tests.harness.warm_wsgi", *options]
+    with PythonProcess(command, env={**database_environment(), "SITE_URL": url, **(env or {})}) as process:
         process.wait_for("Booting worker")
         yield Site(url, process)
 

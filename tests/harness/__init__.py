@@ -1,6 +1,6 @@
 """Real servers and processes for tests, chaos tests and benchmarks."""
 
-from tests.harness.processes import Process, base_dir, python
+from tests.harness.processes import Process, PythonProcess, base_dir, python, run_python
 from tests.harness.servers import HOST, Server, free_port, start_mariadb, start_redis, start_varnish
 from tests.harness.stand import Stand, connect, rows
 from tests.harness.waiting import eventually
@@ -9,6 +9,7 @@ from tests.harness.workspace import Workspace
 __all__ = [
     "HOST",
     "Process",
+    "PythonProcess",
     "Server",
     "Stand",
     "Workspace",
@@ -18,6 +19,7 @@ __all__ = [
     "free_port",
     "python",
     "rows",
+    "run_python",
     "start_mariadb",
     "start_redis",
     "start_varnish",

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
+from tests.harness.copies import Copy
 from tests.harness.waiting import eventually
 
 base_dir = Path(__file__).resolve().parent.parent.parent
@@ -29,7 +32,13 @@ class Process:
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: Path = base_dir) -> None:
         self.command = list(command)
-        self.popen = subprocess.Popen(
+        self.popen = self._start(env, cwd)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _start(self, env: Mapping[str, str] | None, cwd: Path) -> subprocess.Popen[str] | Copy:
+        return subprocess.Popen(
             [*DIE_WITH_PARENT, *self.command],
             env=env,
             cwd=cwd,
@@ -40,9 +49,6 @@ class Process:
             errors="replace",
             start_new_session=True,
         )
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
 
     def _read(self) -> None:
         assert self.popen.stdout is not None
@@ -109,3 +115,31 @@ class Process:
         self.kill()
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # a killed supervisor's children would live on for a second
+
+
+class PythonProcess(Process):
+    """A Python program, `command` without the interpreter, in a process that need not import the libraries."""
+
+    def _start(self, env: Mapping[str, str] | None, cwd: Path) -> Copy:
+        reader, writer = os.pipe()
+        with open(writer, "wb") as output:
+            return Copy(self.command, env, output, output, stdout=open(reader, encoding="utf-8", errors="replace"))
+
+
+def run_python(
+    *command: str, env: Mapping[str, str] | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a Python program as `PythonProcess` does, to its end; TimeoutExpired if it takes longer."""
+    with tempfile.TemporaryFile("w+b") as output, tempfile.TemporaryFile("w+b") as errors:
+        copy = Copy(command, env, output, errors)
+        try:
+            status = copy.wait(timeout)
+        except BaseException:
+            copy.kill()
+            raise
+        return subprocess.CompletedProcess(command, status, _text(output), _text(errors))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import MySQLdb
 import redis
 
-from tests.harness.processes import Process, base_dir, python
+from tests.harness.processes import Process, PythonProcess, base_dir, python, run_python
 from tests.harness.schema import is_dumped, load
 from tests.harness.servers import start_mariadb, start_redis
 from tests.harness.workspace import Workspace
@@ -59,7 +59,10 @@ class Stand:
 
     def start(self, *command: str, env: Mapping[str, str] | None = None) -> Process:
         """A Python process on these servers, such as `start("manage.py", "poll", "--forever")`."""
-        return self._resources.enter_context(Process([python, "-u", *command], env={**self.environment, **(env or {})}))
+        environment = {**self.environment, **(env or {})}
+        if self._settings == "tests.settings":
+            return self._resources.enter_context(PythonProcess(command, env=environment))
+        return self._resources.enter_context(Process([python, "-u", *command], env=environment))
 
     def run(self, module: str, *arguments: object, env: Mapping[str, str] | None = None) -> Any:
         """Run a module as a process of its own and return its last line of output, read as JSON."""
@@ -69,14 +72,17 @@ class Stand:
     def call(self, *command: str, env: Mapping[str, str] | None = None) -> str:
         """Run a Python process to its end and return what it prints; an error if it fails."""
         environment = {**self.environment, **(env or {})}
-        done = subprocess.run(
-            [python, *command], env=environment, cwd=base_dir, check=True, stdout=subprocess.PIPE, text=True
-        )
+        if self._settings == "tests.settings":
+            done = run_python(*command, env=environment)
+            assert done.returncode == 0, done.stderr
+        else:
+            full = [python, *command]
+            done = subprocess.run(full, env=environment, cwd=base_dir, check=True, stdout=subprocess.PIPE, text=True)
         return done.stdout
 
-    def connect(self) -> Any:
-        """An autocommitting connection to MariaDB without Django."""
-        return connect(self.mariadb.url)
+    def connect(self, **options: int) -> Any:
+        """An autocommitting connection to MariaDB without Django; `options` are those of MySQLdb."""
+        return connect(self.mariadb.url, **options)
 
     def rows(self, sql: str, *arguments: object) -> list[tuple[Any, ...]]:
         """All rows of a query, asked over a connection of its own."""
@@ -91,12 +97,12 @@ class Stand:
         return redis.Redis.from_url(self.environment["REDIS_URL"])
 
 
-def connect(database_url: str) -> Any:
+def connect(database_url: str, **options: int) -> Any:
     """An autocommitting MySQLdb connection to a database given by its URL."""
     url = urlsplit(database_url)
     return MySQLdb.connect(
         host=url.hostname, port=url.port, user=url.username, password=url.password, database=url.path[1:],
-        charset="utf8mb4", autocommit=True,
+        charset="utf8mb4", autocommit=True, **options,
     )  # fmt: skip
 
 

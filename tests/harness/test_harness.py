@@ -26,10 +26,11 @@ INNER_TEST = """
 import os
 from pathlib import Path
 
-from tests.harness import eventually
+from tests.harness import connect, eventually
 
 
-def test_it_waits_to_be_killed(db):
+def test_it_waits_to_be_killed():
+    connection = connect(os.environ["DATABASE_URL"]) if "DATABASE_URL" in os.environ else None
     Path(os.environ["INNER_REPORT"]).write_text(os.environ["TEST_DIRECTORY"])
     eventually(lambda: False, timeout=120)
 """

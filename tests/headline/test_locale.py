@@ -25,9 +25,12 @@ SOURCES = ("articles", "headline", "scheduling", "templates")
 FINDERS = {".html": texts.in_template, ".txt": texts.in_template, ".py": texts.in_python, ".js": texts.in_script}
 ENGLISH = (
     "articles/cache",
+    "headline/accounts/management",
+    "headline/accounts/oidc.py",  # what a provider did wrong, for the log
+    "headline/backup",
     "headline/debug_mode.py",
     "headline/env.py",
-    "headline/management/commands/crontab.py",
+    "headline/management/commands",
     "headline/media.py",
     "scheduling/management",
     "scheduling/queues",

@@ -25,6 +25,7 @@ _ARGUMENT = re.compile(
     r"""(?:\|(?:default|default_if_none|yesno|add):|\b(?:text|title|label|description|message)=)(["'])(.*?)\1"""
 )
 _SPOKEN = {"title", "aria-label", "aria-description", "aria-roledescription", "placeholder", "alt", "label", "summary"}
+_ICONS = {"material-symbols-outlined", "material-icons", "icon"}
 _QUIET = {"script", "style", "code", "kbd", "pre", "textarea"}
 _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
@@ -45,7 +46,9 @@ class Texts(HTMLParser):
             self.found.append((self.getpos()[0], values.get("value", "")))
         if tag not in _VOID:
             is_foreign = values.get("translate") == "no" or ("lang" in values and tag != "html")
-            is_icon = not {"material-symbols-outlined", "icon"}.isdisjoint(values.get("class", "").split())
+            is_icon = not {"material-symbols-outlined", "material-icons", "icon"}.isdisjoint(
+                values.get("class", "").split()
+            )
             self._open.append((tag, tag in _QUIET or is_icon or is_foreign))
 
     def handle_endtag(self, tag: str) -> None:

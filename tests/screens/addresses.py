@@ -143,6 +143,7 @@ def _of_the_desk() -> dict[str, str]:
     return {
         "monitoring": reverse("desk_monitoring"),
         "monitoring-none": f"{reverse('desk_monitoring')}?q=nothing-is-called-so",
+        "system": reverse("desk_system"),
         "my-views": reverse("desk_views"),
         "many": reverse("desk_bulk_actions"),
         "many-approved": reverse("desk_bulk_action", args=[approving.pk]),

@@ -26,7 +26,7 @@ PASSWORD = "headline"
 
 def fill() -> User:
     """Fill an empty database; returns the administrator."""
-    found(now=timezone.now(), password=PASSWORD)
+    found(password=PASSWORD)
     admin = User.objects.get(username="admin")
     _trouble()
     _history(admin)

@@ -40,8 +40,8 @@ NO_ADVANCE = """
 WEIGHT, EDITOR_WEIGHT = 2_600_000, 1_200_000
 """The most bytes of a page with all that it loads, uncompressed."""
 
-PARTS = 3
-"""The admin pages are tested in so many parallel parts."""
+PARTS = 2
+"""The administrator's screens are tested in so many parallel parts. Each part fills a newsroom, which takes seconds."""
 
 Scheme = Literal["light", "dark"]
 Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
@@ -60,6 +60,7 @@ def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
     """A browser without animations, in which colours would be between two values; nothing goes on by itself."""
     with browser.new_context(base_url=site.url, locale="en-US", reduced_motion="reduce") as context:
         context.add_init_script(NO_ADVANCE)
+        context.add_init_script(AXE)
         yield context
 
 
@@ -137,7 +138,6 @@ def faults_here(page: Page, name: str, looks: Looks) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     page.evaluate("async () => void (await document.fonts.ready)")  # until then icons are words
     page.evaluate("() => document.querySelectorAll('main details').forEach(details => details.open = true)")
-    page.evaluate(AXE)
     page.evaluate(MARK_ALIKE)
     for width, scheme, options in looks:
         look(page, width, 900, scheme)
@@ -153,18 +153,19 @@ def test_no_screen_of_the_desk_has_a_fault(context: BrowserContext, part: int, l
 
 
 @in_all_looks
-def test_no_screen_that_other_roles_see_differently_has_a_fault(context: BrowserContext, looks: Looks) -> None:
-    fill()
+def test_no_page_of_other_users_and_no_answer_to_a_form_has_a_fault(context: BrowserContext, looks: Looks) -> None:
+    admin, found = fill(), dict[str, list[str]]()
+    found |= all_faults(context, {**addresses.readers(), **addresses.forgotten()}, looks, gone={"retracted"})
     for name, screens in addresses.of_others().items():
         let_in(context, User.objects.get(username=name))
-        assert all_faults(context, screens, looks) == {}
+        found |= all_faults(context, screens, looks)
+    let_in(context, admin)
+    assert found | answers_to_forms(context.new_page(), looks) == {}
 
 
-@in_all_looks
-def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, looks: Looks) -> None:
-    """Pages without an address of their own."""
-    let_in(context, fill())
-    page, screens = context.new_page(), addresses.desk()
+def answers_to_forms(page: Page, looks: Looks) -> dict[str, list[str]]:
+    """What axe finds on pages without an address of their own."""
+    screens = addresses.desk()
     page.goto(screens["article-published"])
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Unpublish…").click()
@@ -180,12 +181,4 @@ def test_axe_finds_nothing_serious_in_answers_to_forms(context: BrowserContext, 
     page.get_by_role("checkbox").first.check()
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Copy the token now").wait_for()
-    found |= faults_here(page, "token-issued", looks)
-    assert found == {}
-
-
-@in_all_looks
-def test_no_page_without_log_in_has_a_fault(context: BrowserContext, looks: Looks) -> None:
-    fill()
-    screens = {**addresses.readers(), **addresses.forgotten()}
-    assert all_faults(context, screens, looks, gone={"retracted"}) == {}
+    return found | faults_here(page, "token-issued", looks)

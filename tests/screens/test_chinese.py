@@ -39,13 +39,15 @@ CONTENT = {
 """Fields with content of users, in any language."""
 
 NAMES = re.compile(
-    r"[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S+|/[\w/-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
-    r"|\w+\*{5,}|^Probe .*"
+    r"manage\.py(?: [a-z-]+)+"
+    r"|[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S*|/[\w/-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
+    r"|\w+\*{5,}|^Probe .*|\b[A-Z]+(?:_[A-Z]+)+\b|smtp\+tls:\S+|(?:MariaDB|SQLite) [\d.]+"
 )
-"""Zones, addresses, identifiers, hidden passwords, and the tests' own app."""
+"""Zones, addresses, identifiers, commands, hidden passwords, and the tests' own app."""
 
 SAME_EVERYWHERE = {
     *("Headline", "UTC", "API", "RSS", "Atom", "JSON", "Feed", "HTML", "URL", "ID", "MB", "UTF", "KB", "Shift", "Esc"),
+    *("GB", "TLS"),
     *("JPEG", "PNG", "WebP", "AVIF", "GIF", "Redis", "English", "YouTube", "Bilibili", "Vimeo", "CSV"),
     *("Python", "Control", "Mac", "Command", "LDAP", "CDN", "en", "zh", "hans", "esc", "md"),
 }

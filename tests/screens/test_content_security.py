@@ -1,12 +1,13 @@
 """Content security: pages comply with their own policy, and injected scripts do not run.
 
-The desk's screens are all opened by `test_accessibility`, which records their violations as console errors.
+All screens and readers' pages are opened by `test_accessibility` and `test_every_screen`, which record their violations
+as console errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +19,6 @@ from headline.content_security import players_hosts
 from tests.articles.factories import make_article, make_editor, make_user, soon
 from tests.articles.image_files import make_image, shown
 from tests.conftest import Site
-from tests.screens import addresses
-from tests.screens.newsroom import fill
 from tests.screens.test_accessibility import let_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,21 +37,6 @@ def violations(page: Page) -> list[str]:
     found: list[str] = []
     page.on("console", lambda said: found.append(said.text) if "Content Security Policy" in said.text else None)
     return found
-
-
-def visit(context: BrowserContext, screens: Iterable[str]) -> dict[str, list[str]]:
-    page, found = context.new_page(), {}
-    said = violations(page)
-    for address in screens:
-        page.goto(address, wait_until="load")
-        found[address], said[:] = list(said), []
-    return {address: lines for address, lines in found.items() if lines}
-
-
-def test_readers_pages_keep_to_theirs(context: BrowserContext) -> None:
-    fill()
-    others = ["/latest/", "/api/docs/", "/api/v1/articles/"]
-    assert visit(context, [*addresses.readers().values(), *others]) == {}
 
 
 def test_players_and_images_are_allowed(context: BrowserContext) -> None:
@@ -144,13 +128,3 @@ def test_every_answer_brings_its_policies(address: str) -> None:
     assert "camera=()" in response["Permissions-Policy"]
     assert response["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response["X-Content-Type-Options"] == "nosniff"
-
-
-def test_no_readers_page_holds_a_script_or_style_in_its_text() -> None:
-    fill()
-    for name, address in addresses.readers().items():
-        if name == "log-in":
-            continue
-        text = Client().get(address).text
-        assert not re.search(r"\sstyle=|<style|\son\w+=|javascript:", text), name
-        assert not re.search(r"<script(?![^>]*(src=|application/ld\+json))", text), name

@@ -65,6 +65,13 @@ def is_cheap(name: str, address: str) -> Iterator[str]:
         yield f"loads bodies: {bodies[0][:99]}"
 
 
+def is_strict(name: str, address: str) -> Iterator[str]:
+    """Under the content security policy, scripts and styles in the text would not work."""
+    text = Client().get(address).text
+    if re.search(r"\sstyle=|<style|\son\w+=|javascript:|<script(?![^>]*(src=|application/ld\+json))", text):
+        yield "holds a script or a style in its text"
+
+
 def is_everybodys(name: str, address: str) -> Iterator[str]:
     """The response may be shared by all readers."""
     user = Client()
@@ -77,7 +84,7 @@ def is_everybodys(name: str, address: str) -> Iterator[str]:
         yield "repeats what nobody asked for"
 
 
-PROMISES: tuple[Promise, ...] = (is_valid, is_light, is_cheap, is_everybodys)
+PROMISES: tuple[Promise, ...] = (is_valid, is_light, is_cheap, is_strict, is_everybodys)
 
 
 def test_every_page_is_valid_light_cheap_and_the_same_for_every_user() -> None:
