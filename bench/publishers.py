@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from bench.stand import CELERY, DRAMATIQ, Servers
+from bench.stand import CELERY, DRAMATIQ, QUEUE, Servers
 from tests.harness import Process
 
 ATTEMPTS = 4  # to fill a queue before its articles are due
@@ -102,8 +102,11 @@ def working(servers: Servers, publisher: Publisher) -> Iterator[list[Process]]:
 
 
 def prepare(servers: Servers, publisher: Publisher) -> None:
-    """Empty the peers' queues; their table is created at the first use."""
-    for database in (CELERY, DRAMATIQ):
+    """Empty all queues; the table of django-tasks-db is created at the first use.
+
+    Headline's, too: raw SQL deletes tasks, but not their hints.
+    """
+    for database in (QUEUE, CELERY, DRAMATIQ):
         servers.client(database).flushdb()
     if publisher.env.items() >= _PLAIN.items():
         migrate_plain(servers)

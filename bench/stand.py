@@ -16,8 +16,8 @@ from tests.harness import Process, Stand, base_dir
 PEER_PYTHON = base_dir / ".venv-bench" / "bin" / "python"
 """The peers have a virtual environment of their own, with `requirements-bench.txt`."""
 
-CELERY, DRAMATIQ, WAGTAIL = 10, 11, 12
-"""Numbers of the peers' Redis databases; Headline has 0 and 1."""
+QUEUE, CELERY, DRAMATIQ, WAGTAIL = 0, 10, 11, 12
+"""Numbers of Redis databases; Headline's cache has 1."""
 
 _MARIADB = ("--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M", "--innodb-autoinc-lock-mode=2")
 _REDIS = ("--appendonly", "yes")
@@ -99,9 +99,9 @@ class Servers(Stand):
         return redis.Redis.from_url(f"{self.redis.url}/{database}")
 
     def redis_bytes(self) -> int:
-        """Bytes of all keys and values in Redis, without its overhead."""
-        info: Any = self.client(0).info("memory")
-        return int(info["used_memory_dataset"])
+        """Bytes of all keys and values in the databases of the queues."""
+        clients = [self.client(database) for database in (QUEUE, CELERY, DRAMATIQ)]
+        return sum(int(client.memory_usage(key, samples=0) or 0) for client in clients for key in client.scan_iter())
 
 
 def memory_of(processes: Sequence[Process]) -> float:
