@@ -91,9 +91,9 @@ def test_polling_slows_down_on_errors_and_stops_in_hidden_tabs(page: Page) -> No
     page.clock.pause_at(5)
     assert 1 <= asked_in_a_minute(page) <= 10
 
-    page.unroute("**/latest/")
     page.evaluate(HIDE, True)
-    page.wait_for_timeout(100)  # until an answer that is on its way has come
+    page.wait_for_timeout(100)  # until a request that is on its way was refused
+    page.unroute("**/latest/")
     assert asked_in_a_minute(page) == 0
     with page.expect_response("**/latest/") as response:
         page.evaluate(HIDE, False)
