@@ -1,16 +1,16 @@
 """The time of last change that readers are told: so far that of any change, so that nothing jumps for them."""
 
 from django.db import migrations, models
-from django.db.models import F, Max
+from django.db.models import F, Max, Min
 
 AT_ONCE = 10_000  # ids whose rows are locked at the same time: the newsroom may be at work
 
 
 def fill(apps, schema_editor):
     articles = apps.get_model("articles", "Article").objects.order_by()
-    last = articles.aggregate(last=Max("pk"))["last"] or 0
-    for start in range(0, last, AT_ONCE):
-        articles.filter(pk__gt=start, pk__lte=start + AT_ONCE).update(text_changed_at=F("updated_at"))
+    first, last = articles.aggregate(first=Min("pk"), last=Max("pk")).values()
+    for start in range(first or 0, (last or 0) + 1, AT_ONCE):
+        articles.filter(pk__gte=start, pk__lt=start + AT_ONCE).update(text_changed_at=F("updated_at"))
 
 
 class Migration(migrations.Migration):
