@@ -166,11 +166,19 @@ class ArticleAdmin(  # type: ignore[misc]
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def _submitted_before(self, request: HttpRequest, form: SubmittedForm) -> HttpResponse:
-        """Show the article that the form has created; another text is offered there as a recovered draft."""
+        """Show the article that the form has created; another text is offered there as a recovered draft.
+
+        Users who may no longer edit it find that draft in the form of a new article.
+        """
         article = cast(Article, form.article)
-        if digest_of(request) != form.digest:
-            keep_typed(request, article)
+        is_other = digest_of(request) != form.digest
+        if is_other or {*pressed(request)} & {*offered(article, request.user, read_database_clock())}:
             self.message_user(request, _("This form has already created this article."), messages.WARNING)
+        if is_other:
+            try:
+                keep_typed(request)
+            except ArticleError as refusal:
+                self.message_user(request, str(refusal), messages.ERROR)
         return _back_to(article)
 
     def render_change_form(
@@ -213,7 +221,7 @@ class ArticleAdmin(  # type: ignore[misc]
             publishing.require_newest(obj, typed.get("base"))
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
-            seen = None if _only_takes_away(request, form) else form.seen_version()
+            seen = None if _overwrites_nothing(request, form) else form.seen_version()
             publishing.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
@@ -304,11 +312,13 @@ def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> d
     return {**given, "revision": for_review(article).number} if rule.input is Input.REVISION else given
 
 
-def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
-    """Whether nothing is edited and readers see nothing that the user has not seen."""
-    transitions = pressed(request)
-    only_removes = all(TRANSITIONS[transition].is_removal for transition in transitions)
-    return bool(transitions) and only_removes and not form.edits()
+def _overwrites_nothing(request: HttpRequest, form: ArticleForm) -> bool:
+    """Whether nothing is edited and readers see nothing that the user has not seen; also of a form sent again."""
+    if form.edits():
+        return False
+    if transitions := pressed(request):
+        return all(TRANSITIONS[transition].is_removal for transition in transitions)
+    return not form.cleaned_data["correction"] and "update_at" not in form.changed_data
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:

@@ -326,8 +326,10 @@ def test_copies_are_ones_own() -> None:
     bob = make_editor("bob")
     client = logged_in(bob)
     assert "Recovered draft" not in client.get(form_address(article)).text
-    assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
-    keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
+    page = client.get(f"{form_address(article)}?restore={window}")  # an address that alice has sent him
+    assert 'value="Typed"' not in page.text
+    assert str(page.context["script_config"]["window"]) != window
+    assert keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})[1] == 403
     client.delete(f"/admin/articles/article/autosave/{window}/")
     assert Autosave.objects.get().title == "Typed"
 
