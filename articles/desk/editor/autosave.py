@@ -49,7 +49,10 @@ class AutosaveAdmin(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def autosave(self, request: HttpRequest, window: UUID) -> HttpResponse:
-        """POST saves the form content of a window, DELETE discards it."""
+        """POST saves the form content of a window, DELETE discards it.
+
+        That of a deleted article is saved for the form of a new one.
+        """
         if request.method == "DELETE":
             drop_autosave(window, by=request.user)
             return HttpResponse(status=204)
@@ -58,8 +61,11 @@ class AutosaveAdmin(ModelAdmin):
             return JsonResponse({"code": "invalid"}, status=400)
         if sent["user"] != request.user.pk:
             return _signed_out()
-        article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
+        article = Article.objects.filter(pk=sent["article"]).first() if sent["article"] else None
         saved_at = save_autosave(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
+        if sent["article"] and article is None:
+            message = _("The article has been deleted. Your text is still here, and in the form of a new article.")
+            return JsonResponse({"code": "gone", "message": message}, status=410)
         belongs_to = Autosave.objects.filter(pk=window).values_list("article_id", flat=True).first()
         time = f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"
         return JsonResponse({"saved": time, "article": belongs_to})

@@ -1,6 +1,7 @@
 // Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
 // articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
+import { local } from "articles/editor/storage";
 import { openWindows } from "articles/editor/windows";
 
 const LEAVING = 10_000; // milliseconds that a submission may take
@@ -36,11 +37,7 @@ const clock = (time) => time.toLocaleTimeString(document.documentElement.lang, {
 
 const store = (text) => {
     const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
-    try {
-        localStorage.setItem(storagePrefix + config.window, JSON.stringify(draft));
-    } catch {
-        // storage may be full or disabled
-    }
+    local.set(storagePrefix + config.window, JSON.stringify(draft));
 };
 
 const post = (address, draft, options = {}) =>
@@ -52,7 +49,7 @@ const post = (address, draft, options = {}) =>
     });
 
 const reportError = async (response) => {
-    const { code, message } = await response.json().catch(() => ({ code: "signed_out" })); // an HTML page
+    const { code, message } = await response.json().catch(() => ({ code: response.status === 403 ? "signed_out" : "" })); // an HTML page
     if (code === "signed_out") {
         const link = element("a", { href: config.urls.signIn, target: "_blank", textContent: label("signIn") });
         show([`${label("signedOut")} `, link], true);
@@ -71,7 +68,7 @@ const accept = async (response, text) => {
     const { saved: time } = await response.json();
     saved = text;
     since = new Date();
-    localStorage.removeItem(storagePrefix + config.window);
+    local.remove(storagePrefix + config.window);
     form.csrfmiddlewaretoken.value = csrf();
     show([label("saved", { time })], false);
 };
@@ -159,19 +156,27 @@ const hideOpen = async () => {
     for (const address of [...(await openWindows())].map(addressOf)) if (banners.has(address)) removeBanner(address);
 };
 
+const stored = (key) => {
+    try {
+        return JSON.parse(local.get(key));
+    } catch {
+        return null; // another program has written it
+    }
+};
+
 // Sends drafts that closed windows stored in the browser to the server, which knows the article that a new form has
 // created, and reloads if the page does not offer them yet.
 const uploadStored = async () => {
     const open = await openWindows();
     let isNew = false;
-    for (const key of Object.keys(localStorage).filter((name) => name.startsWith(storagePrefix))) {
-        const draft = JSON.parse(localStorage.getItem(key));
+    for (const key of local.keys().filter((name) => name.startsWith(storagePrefix))) {
+        const draft = stored(key);
         const window = key.slice(storagePrefix.length);
-        if ((draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
+        if (!draft || (draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
         const address = addressOf(window);
         const response = await post(address, draft);
         if (!response.ok) continue;
-        localStorage.removeItem(key);
+        local.remove(key);
         isNew ||= (await response.json()).article === config.article && !banners.has(address);
     }
     if (isNew && asText() === saved) location.reload();

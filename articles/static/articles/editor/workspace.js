@@ -1,5 +1,6 @@
 // The page around the text: menus, the tabs of the panel, keyboard shortcuts, headline and summary.
 import { element, text as label } from "articles/editor/config";
+import { session } from "articles/editor/storage";
 
 const form = document.getElementById("article_form");
 const isPhone = matchMedia("(max-width: 63.99rem)");
@@ -29,7 +30,7 @@ const tabs = [...tabList.querySelectorAll("[role=tab]")];
 const shownBy = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 
 const STORED = "headline.panel"; // the tab that was open last, also after saving
-const first = () => (isPhone.matches ? null : document.getElementById(sessionStorage.getItem(STORED)) || tabs[0]);
+const first = () => (isPhone.matches ? null : document.getElementById(session.get(STORED)) || tabs[0]);
 
 const select = (chosen) => {
     for (const tab of tabs) {
@@ -38,7 +39,7 @@ const select = (chosen) => {
         tab.tabIndex = isChosen || (!chosen && tab === tabs[0]) ? 0 : -1;
         shownBy(tab).hidden = !isChosen;
     }
-    if (chosen) sessionStorage.setItem(STORED, chosen.id);
+    if (chosen) session.set(STORED, chosen.id);
     panel.classList.toggle("is-open", Boolean(chosen));
     form.classList.toggle("has-sheet", Boolean(chosen));
 };

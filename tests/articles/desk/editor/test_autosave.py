@@ -124,6 +124,8 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     page.get_by_label("Headline").fill("Typed in a tunnel")
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
     again = close_window(page)
+    for other in "0z":  # whichever is read first
+        again.evaluate("key => localStorage.setItem(key, 'x')", f"headline.draft.{User.objects.get().pk}.{other}")
     again.goto(form_address(article))
     expect(again.get_by_text("Recovered draft from")).to_contain_text("“Typed in a tunnel”")
     again.get_by_text("Discard…").click()
@@ -131,6 +133,31 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     again.get_by_role("button", name="Discard", exact=True).click()
     expect(again.get_by_text("Recovered draft from")).to_have_count(0)
     eventually(lambda: not Autosave.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_editor_works_without_storage_and_reports_a_failing_server_as_such(page: Page) -> None:
+    for name in ("localStorage", "sessionStorage"):
+        page.add_init_script(f"Object.defineProperty(window, '{name}', {{ get() {{ throw Error('disabled'); }} }})")
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    page.evaluate("dispatchEvent(new Event('focus'))")  # saves at once
+    expect(page.locator("#autosave-status")).to_contain_text("Draft saved")
+    expect(page.get_by_role("tab", name="Publish")).to_have_attribute("aria-selected", "true")
+    page.route("**/autosave/**", lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"))
+    page.get_by_label("Headline").fill("Bridge reopens")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
+
+
+@pytest.mark.django_db
+def test_what_is_typed_into_a_deleted_article_is_offered_in_a_new_form() -> None:
+    alice, article = make_editor(), make_article()
+    client, pk = logged_in(alice), article.pk
+    article.delete()
+    article.pk = pk
+    assert keep(client, alice, article)[1] == 410
+    assert "“Typed”" in client.get(ADD).text
 
 
 @pytest.mark.django_db(transaction=True)
