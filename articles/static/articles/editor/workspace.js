@@ -1,4 +1,5 @@
 // The page around the text: menus, the tabs of the panel, keyboard shortcuts, headline and summary.
+import { rememberCaret, restoreCaret } from "articles/editor/caret";
 import { element, text as label } from "articles/editor/config";
 import { session } from "articles/editor/storage";
 
@@ -132,9 +133,15 @@ setLanguage();
 
 // Shortcuts: each is a key, its name and what it does. Letters need Ctrl or Command, "?" works outside of text fields.
 const press = (selector) => form.querySelector(selector)?.click();
+const saveHere = () => {
+    const button = form.querySelector(".actions [name=_continue]:enabled");
+    if (!button) return;
+    rememberCaret();
+    button.click();
+};
 const focusTab = (key) => showTab(key)?.focus();
 const SHORTCUTS = [
-    { keys: "Ctrl+S", name: "save", run: () => press(".actions [name=_continue]") },
+    { keys: "Ctrl+S", name: "save", run: saveHere },
     { keys: "Ctrl+Enter", name: "primary", run: () => press(".split > button") },
     { keys: "Alt+Shift+P", name: "preview", run: () => press("#preview-button") },
     ...tabs.map((tab, at) => ({ keys: `Alt+Shift+${at + 1}`, title: tab.querySelector(".tab-label").textContent, run: () => focusTab(tab.id.replace("tab-", "")) })),
@@ -183,3 +190,5 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     found.run();
 });
+
+restoreCaret();
