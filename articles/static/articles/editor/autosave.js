@@ -24,6 +24,7 @@ const formValues = () => {
 const asText = () => JSON.stringify(formValues());
 
 let saved = asText(); // the form as loaded, or as last saved on the server
+let token = csrf(); // of the session in which that was; another one may be another user's
 let since = new Date();
 let sending = null;
 
@@ -67,31 +68,34 @@ const reportOffline = () => {
 const accept = async (response, text) => {
     const { saved: time } = await response.json();
     saved = text;
+    token = csrf();
     since = new Date();
     local.remove(storagePrefix + config.window);
-    form.csrfmiddlewaretoken.value = csrf();
+    form.csrfmiddlewaretoken.value = token;
     show([label("saved", { time })], false);
 };
 
 const send = async (text) => {
+    let isAccepted = false;
     try {
         const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
         const response = await post(config.urls.draft, draft);
         if (response.ok) await accept(response, text);
         else await reportError(response);
+        isAccepted = response.ok;
     } catch {
         reportOffline();
     }
-    if (saved !== text) store(text);
-    return saved === text;
+    if (!isAccepted) store(text);
+    return isAccepted;
 };
 
-// Saves the form; resolves to true when the server has its current content.
-export const save = async () => {
+// Saves the form; resolves to true when the server has its current content, `inSession` from the user who is signed in.
+export const save = async (inSession = false) => {
     if (!config.urls.draft) return true; // read-only form
     await sending;
     const text = asText();
-    if (text === saved) return true;
+    if (text === saved && (!inSession || csrf() === token)) return true;
     sending = send(text);
     const done = await sending;
     sending = null;
@@ -108,6 +112,7 @@ const run = async () => {
 
 let sent = null; // the form that is on its way to the server
 const isSaved = () => !config.urls.draft || (!sending && asText() === saved);
+const canBeSent = () => !config.urls.draft || (isSaved() && csrf() === token);
 const isKept = () => (sent === null ? isSaved() : asText() === sent);
 
 const leave = () => {
@@ -121,10 +126,10 @@ const leave = () => {
 
 form.addEventListener("submit", async (event) => {
     if (sent !== null) return event.preventDefault(); // pressed twice
-    if (isSaved()) return leave();
+    if (canBeSent()) return leave();
     event.preventDefault();
     const { submitter } = event;
-    if (await save()) return form.requestSubmit(submitter);
+    if (await save(true)) return form.requestSubmit(submitter);
     status.append(" ", label("cannotSave"));
     return announce(status.textContent);
 });
