@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
+from articles import publishing
 from articles.models import Article
 from articles.text.merge import merged
 from tests.articles.browsers import save_and_close, sign_in
@@ -138,14 +139,17 @@ def test_a_form_that_is_sent_again_is_no_conflict(bob: Client) -> None:
     assert article.revisions.count() == 2
 
 
-def test_a_time_of_an_update_that_another_user_moved_is_not_moved_back_unasked(bob: Client) -> None:
+@pytest.mark.django_db
+def test_a_time_of_an_update_that_another_user_moved_is_not_moved_back_unasked() -> None:
     out = {"status": Article.Status.PUBLISHED, "publish_at": soon(hours=-1), "published_at": soon(hours=-1)}
     article, moved = make_article("Old", **out), soon(hours=3).replace(microsecond=0)
-    press(bob, article, "_save", title="Newer", _step_submit="1")
+    editor = make_editor("carol")
+    publishing.edit(article, by=editor, changes={"title": "Newer"})
+    publishing.submit(article, by=editor)
     approve(article)
-    press(bob, article, "_save", update_at=wall(soon(hours=1)))
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
     alice = Second(article)
-    press(bob, article, "_save", update_at=wall(moved))
+    publishing.schedule_update(article, publish_at=moved, by=editor)
     alice.save()
     assert Article.objects.get().update.publish_at == moved
 

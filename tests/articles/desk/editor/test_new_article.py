@@ -91,7 +91,7 @@ def test_another_text_of_an_article_that_its_author_may_no_longer_edit_is_offere
 def test_the_user_reads_that_another_button_of_the_same_form_did_nothing() -> None:
     client = logged_in(make_editor())
     sent = new_form(client, title="Bridge")
-    client.post(ADD, sent, follow=True)
+    client.post(ADD, sent)
 
     page = client.post(ADD, {**sent, "_step_submit": "1"}, follow=True)
 
