@@ -47,8 +47,8 @@ from articles.desk.transitions import (
     state,
     state_of_update,
 )
-from articles.exceptions import ArticleError, EditConflict, RevisionChanged
-from articles.models import Article, SubmittedForm, named_among_all
+from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
+from articles.models import Article, ReviewProgress, SubmittedForm, named_among_all
 from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
@@ -152,7 +152,7 @@ class ArticleAdmin(  # type: ignore[misc]
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
         except publishing.FormSubmitted as earlier:
             return self._submitted_before(request, earlier.form)
-        except RevisionChanged as refusal:
+        except (RevisionChanged, StageChanged) as refusal:
             article = Article.objects.get(pk=whole_number(object_id))
             for_review(article)
             self.message_user(request, str(refusal), messages.ERROR)
@@ -204,6 +204,7 @@ class ArticleAdmin(  # type: ignore[misc]
                 article, transitions, may_save=may_save, is_changed=form.is_bound or form.restored is not None
             ),
             "is_in_queue": Transition.APPROVE in transitions,
+            "review_stage": ReviewProgress.of(article).stage.kind if Transition.APPROVE in transitions else "",
             **merge_shown(form, request.user),
             "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
             "panel": sections(Screen(request, original, now)),
@@ -232,7 +233,7 @@ class ArticleAdmin(  # type: ignore[misc]
         if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
-            given = _given(transition, obj, typed)
+            given = {**_given(transition, obj, typed), "stage": request.POST.get("review_stage")}
             publishing.perform(transition, obj, by=request.user, **given)
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)

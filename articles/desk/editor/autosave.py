@@ -30,7 +30,7 @@ from scheduling.services import read_database_clock
 AUTOSAVE_INTERVAL = 3
 """Seconds after which the script saves what was typed since."""
 
-NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
+NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage")
 """Fields of a form that a draft does not contain, as in the script."""
 
 OFFERED = 5

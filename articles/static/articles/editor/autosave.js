@@ -5,7 +5,7 @@ import { local } from "articles/editor/storage";
 import { openWindows } from "articles/editor/windows";
 
 const LEAVING = 10_000; // milliseconds that a submission may take
-const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
+const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage"];
 
 const form = document.getElementById("article_form");
 const status = document.getElementById("autosave-status");
