@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from articles.desk.editor.autosave import window_of
+from articles.desk.editor.autosave import NEVER_SAVED, window_of
 from articles.desk.transitions import pressed, transition_button
 from articles.exceptions import ArticleError
 from articles.models import Article, Text
@@ -23,8 +23,6 @@ from scheduling.services import read_database_clock
 
 CONFIRMED = "confirmed"
 """Name of the confirmed button's value."""
-
-_NEVER_KEPT = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
 
 
 class Unconfirmed(ArticleError):
@@ -135,7 +133,7 @@ def _way_back(request: HttpRequest, article: Article | None, *, is_kept: bool) -
     typed = {
         name: values
         for name, values in request.POST.lists()
-        if name not in _NEVER_KEPT and not name.startswith(("_", "keep_"))
+        if name not in NEVER_SAVED and not name.startswith(("_", "keep_"))
     }
     try:
         save_autosave(window, article, by=request.user, typed=typed, number=time.time_ns() // 1_000_000)

@@ -31,7 +31,7 @@ LABELS: Mapping[str, str | Promise] = {
 Word = Sequence[Any]
 """A sensitive word, its field and its paragraph (0 where there are none)."""
 
-_MARK = "\x1e"  # begins a stored message; a typed text never does, because white space around it is removed
+_MARK = "\x1e"  # begins a stored message, and is removed from the beginning of a text
 _MORE = "…"
 
 
@@ -63,8 +63,13 @@ class Translatable(str):
 
     @classmethod
     def read(cls, stored: str) -> str:
-        """The message or text that is stored so."""
-        return cls(*json.loads(stored.removeprefix(_MARK))) if stored.startswith(_MARK) else stored
+        """The message or text that is stored so; as it is, if it is no message that can be read."""
+        if not stored.startswith(_MARK):
+            return stored
+        try:
+            return cls(*json.loads(stored.removeprefix(_MARK)))
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            return stored.removeprefix(_MARK)
 
     @property
     def stored(self) -> str:
@@ -103,8 +108,10 @@ def names_words(part: Any) -> bool:
 
 
 def stored_text(text: Any) -> Any:
-    """A message as it is stored, any other value as it is."""
-    return text.stored if isinstance(text, Translatable) else text
+    """A message as it is stored; a text as it is, but never like a message."""
+    if isinstance(text, Translatable):
+        return text.stored
+    return text.lstrip(_MARK) if isinstance(text, str) else text
 
 
 def place(field: str, paragraph: int = 0) -> str:
@@ -116,7 +123,7 @@ def place(field: str, paragraph: int = 0) -> str:
 
 def _encoded(parts: Sequence[Any]) -> str:
     if all(isinstance(part, str) for part in parts):
-        return " ".join(parts)
+        return " ".join(parts).lstrip(_MARK)
     return _MARK + json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from articles.audit import Actor
-from articles.exceptions import TooLong
+from articles.exceptions import NotAllowed, TooLong
 from articles.models import Article, Autosave, Presence, SubmittedForm
 from articles.permissions import ADD, CHANGE, allows, require
 from scheduling.services import delete_by_ids, read_database_clock, retried
@@ -47,7 +47,8 @@ def submit_form(window: UUID, *, by: Actor, digest: str) -> SubmittedForm:
 def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Typed, number: int) -> datetime:
     """Store the content of a window's form and return the time; a version older than the stored one is ignored.
 
-    That of a new article belongs to the article that the form has created, if any. Raises `NotAllowed` and `TooLong`.
+    That of a new article belongs to the article that the form has created, if any. Raises `NotAllowed`, also for
+    another user's window, and `TooLong`.
     """
     article = article or _created_by(window, by)
     require(CHANGE if article else ADD, by, article)
@@ -58,6 +59,8 @@ def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Ty
     mine = Autosave.objects.filter(pk=window, user=by.pk)
     if not mine.filter(number__lt=number).update(article=article, **values) and not mine.exists():
         _add(Autosave(pk=window, user_id=_id(by), article=article, **values))
+        if not mine.exists():
+            raise NotAllowed
         _delete_oldest(by)
     return now
 

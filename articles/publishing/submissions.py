@@ -77,7 +77,7 @@ def _approve(article: Article, by: Actor, revision: Revision | int, override: st
         elif reason := stage_refusal(progress, by):  # checked before, but the stages may have been changed since
             raise NotAllowed(reason)
         elif stage and stage != progress.stage.kind:
-            raise StageChanged(_waits_elsewhere(progress))
+            raise StageChanged(_waits_elsewhere(progress, stage))
         _note_stage(taken, progress)
         if override is None and not progress.is_last:
             _pass_stage(article, taken, progress, newest, by)
@@ -87,8 +87,11 @@ def _approve(article: Article, by: Actor, revision: Revision | int, override: st
         settle(subject, taken, newest)
 
 
-def _waits_elsewhere(progress: ReviewProgress) -> str:
-    text = _("Another reviewer has decided since you opened it: it waits at “%(stage)s” now.")
+def _waits_elsewhere(progress: ReviewProgress, shown: str) -> str:
+    if shown in progress.approvals:
+        text = _("Another reviewer has decided since you opened it: it waits at “%(stage)s” now.")
+    else:
+        text = _("The review stages have changed since you opened it: it waits at “%(stage)s” now.")
     return text % {"stage": progress.stage.label}
 
 

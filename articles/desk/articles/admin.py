@@ -47,8 +47,8 @@ from articles.desk.transitions import (
     state,
     state_of_update,
 )
-from articles.exceptions import ArticleError, EditConflict, RevisionChanged
-from articles.models import Article, SubmittedForm, named_among_all
+from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
+from articles.models import Article, ReviewProgress, SubmittedForm, named_among_all
 from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
@@ -152,7 +152,7 @@ class ArticleAdmin(  # type: ignore[misc]
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
         except publishing.FormSubmitted as earlier:
             return self._submitted_before(request, earlier.form)
-        except RevisionChanged as refusal:
+        except (RevisionChanged, StageChanged) as refusal:
             article = Article.objects.get(pk=whole_number(object_id))
             for_review(article)
             self.message_user(request, str(refusal), messages.ERROR)
@@ -166,11 +166,19 @@ class ArticleAdmin(  # type: ignore[misc]
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def _submitted_before(self, request: HttpRequest, form: SubmittedForm) -> HttpResponse:
-        """Show the article that the form has created; another text is offered there as a recovered draft."""
+        """Show the article that the form has created; another text is offered there as a recovered draft.
+
+        Users who may no longer edit it find that draft in the form of a new article.
+        """
         article = cast(Article, form.article)
-        if digest_of(request) != form.digest:
-            keep_typed(request, article)
+        is_other = digest_of(request) != form.digest
+        if is_other or {*pressed(request)} & {*offered(article, request.user, read_database_clock())}:
             self.message_user(request, _("This form has already created this article."), messages.WARNING)
+        if is_other:
+            try:
+                keep_typed(request)
+            except ArticleError as refusal:
+                self.message_user(request, str(refusal), messages.ERROR)
         return _back_to(article)
 
     def render_change_form(
@@ -196,6 +204,7 @@ class ArticleAdmin(  # type: ignore[misc]
                 article, transitions, may_save=may_save, is_changed=form.is_bound or form.restored is not None
             ),
             "is_in_queue": Transition.APPROVE in transitions,
+            "review_stage": ReviewProgress.of(article).stage.kind if Transition.APPROVE in transitions else "",
             **merge_shown(form, request.user),
             "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
             "panel": sections(Screen(request, original, now)),
@@ -213,7 +222,7 @@ class ArticleAdmin(  # type: ignore[misc]
             publishing.require_newest(obj, typed.get("base"))
         if change:
             words = {"note": typed["note"], "correction": typed["correction"]}
-            seen = None if _only_takes_away(request, form) else form.seen_version()
+            seen = None if _overwrites_nothing(request, form) else form.seen_version()
             publishing.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
         else:
             obj.author = obj.author or cast(Any, request.user)
@@ -224,7 +233,7 @@ class ArticleAdmin(  # type: ignore[misc]
         if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
-            given = _given(transition, obj, typed)
+            given = {**_given(transition, obj, typed), "stage": request.POST.get("review_stage")}
             publishing.perform(transition, obj, by=request.user, **given)
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
@@ -304,11 +313,13 @@ def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> d
     return {**given, "revision": for_review(article).number} if rule.input is Input.REVISION else given
 
 
-def _only_takes_away(request: HttpRequest, form: ArticleForm) -> bool:
-    """Whether nothing is edited and readers see nothing that the user has not seen."""
-    transitions = pressed(request)
-    only_removes = all(TRANSITIONS[transition].is_removal for transition in transitions)
-    return bool(transitions) and only_removes and not form.edits()
+def _overwrites_nothing(request: HttpRequest, form: ArticleForm) -> bool:
+    """Whether nothing is edited and readers see nothing that the user has not seen; also of a form sent again."""
+    if form.edits():
+        return False
+    if transitions := pressed(request):
+        return all(TRANSITIONS[transition].is_removal for transition in transitions)
+    return not form.cleaned_data["correction"] and "update_at" not in form.changed_data
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:

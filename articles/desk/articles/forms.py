@@ -160,8 +160,12 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The chosen version of each conflicting field; empty where nothing is chosen yet."""
-        return {name: str(self.data.get(f"keep_{name}", "")) for name in _sent_list(self.data, "asked")}
+        """The chosen version of each conflicting field; empty where nothing is chosen yet.
+
+        A time that was asked about is no longer a field once the article is live.
+        """
+        names = [name for name in _sent_list(self.data, "asked") if name in self.fields]
+        return {name: str(self.data.get(f"keep_{name}", "")) for name in names}
 
     @cached_property
     def merge(self) -> Merge | None:

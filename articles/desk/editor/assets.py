@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from js_asset import ImportMap, Media
 
-from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_of
+from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_shown
 from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
@@ -18,7 +18,7 @@ from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
 MODULES = (
-    *("config", "windows", "autosave", "workspace", "floating"),
+    *("config", "storage", "caret", "windows", "autosave", "workspace", "floating"),
     *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
 )
 """Modules that others import, by file name."""
@@ -57,7 +57,7 @@ def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:
 
 def script_config(request: HttpRequest, article: Article | None) -> dict[str, Any]:
     """Data for `articles/editor/config.js`: texts, URLs, user, article, window and the autosave interval in ms."""
-    window = window_of(request)
+    window = window_shown(request, article)
     return {
         "texts": SCREEN_TEXTS,
         "urls": script_urls(request, article, window),

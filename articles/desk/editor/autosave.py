@@ -30,7 +30,7 @@ from scheduling.services import read_database_clock
 AUTOSAVE_INTERVAL = 3
 """Seconds after which the script saves what was typed since."""
 
-NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked")
+NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage")
 """Fields of a form that a draft does not contain, as in the script."""
 
 OFFERED = 5
@@ -49,7 +49,10 @@ class AutosaveAdmin(ModelAdmin):
         return [*own, *super().get_urls()]
 
     def autosave(self, request: HttpRequest, window: UUID) -> HttpResponse:
-        """POST saves the form content of a window, DELETE discards it."""
+        """POST saves the form content of a window, DELETE discards it.
+
+        That of a deleted article is saved for the form of a new one.
+        """
         if request.method == "DELETE":
             drop_autosave(window, by=request.user)
             return HttpResponse(status=204)
@@ -58,8 +61,11 @@ class AutosaveAdmin(ModelAdmin):
             return JsonResponse({"code": "invalid"}, status=400)
         if sent["user"] != request.user.pk:
             return _signed_out()
-        article = get_object_or_404(Article, pk=sent["article"]) if sent["article"] else None
+        article = Article.objects.filter(pk=sent["article"]).first() if sent["article"] else None
         saved_at = save_autosave(window, article, by=request.user, typed=sent["typed"], number=sent["number"])
+        if sent["article"] and article is None:
+            message = _("The article has been deleted. Your text is still here, and in the form of a new article.")
+            return JsonResponse({"code": "gone", "message": message}, status=410)
         belongs_to = Autosave.objects.filter(pk=window).values_list("article_id", flat=True).first()
         time = f"{timezone.localtime(saved_at):%H:%M:%S} {zone_label(saved_at)}"
         return JsonResponse({"saved": time, "article": belongs_to})
@@ -101,11 +107,24 @@ def _signed_out() -> JsonResponse:
 
 
 def window_of(request: HttpRequest) -> UUID:
-    """The window of this form: the one submitted or restored, else a new one."""
+    """The window of the submitted form; a new one if there is none."""
+    return _as_window(request.POST.get("window", "")) or uuid4()
+
+
+def window_shown(request: HttpRequest, article: Article | None) -> UUID:
+    """The window of the form that is shown: the submitted one, that of the restored draft, or a new one.
+
+    Without its draft a restored window is not used again: it may have created an article, or be another user's.
+    """
+    draft = _restored(request, article)
+    return draft.pk if draft else window_of(request)
+
+
+def _as_window(text: str) -> UUID | None:
     try:
-        return UUID(request.POST.get("window") or request.GET.get("restore") or "")
+        return UUID(text)
     except ValueError:
-        return uuid4()
+        return None
 
 
 def typed_in(request: HttpRequest) -> dict[str, list[str]]:
@@ -119,20 +138,23 @@ def digest_of(request: HttpRequest) -> str:
     return hashlib.sha256(json.dumps(typed_in(request)).encode()).hexdigest()
 
 
-def keep_typed(request: HttpRequest, article: Article) -> None:
-    """Save what the form sent as a draft to recover."""
+def keep_typed(request: HttpRequest) -> None:
+    """Save what the form of a new article sent as a draft to recover. Raises what `save_autosave` raises."""
     number = int(read_database_clock().timestamp() * 1000)
-    save_autosave(window_of(request), article, by=request.user, typed=typed_in(request), number=number)
+    save_autosave(window_of(request), None, by=request.user, typed=typed_in(request), number=number)
 
 
 def restored_draft(request: HttpRequest, article: Article | None) -> Typed | None:
     """The autosaved content of the window in `?restore=`; None without one, or if it no longer exists."""
-    if request.method == "POST" or "restore" not in request.GET:
-        return None
-    left = Autosave.objects.left_by(request.user, article).filter(pk=window_of(request)).first()
+    left = _restored(request, article)
     if left is None:
         return None
     return {**left.typed, **_version_created(article)} if article and left.typed.get("seen") == [""] else left.typed
+
+
+def _restored(request: HttpRequest, article: Article | None) -> Autosave | None:
+    window = _as_window(request.GET.get("restore", "")) if request.method != "POST" else None
+    return Autosave.objects.left_by(request.user, article).filter(pk=window).first() if window else None
 
 
 def _version_created(article: Article) -> dict[str, list[str]]:
@@ -145,7 +167,7 @@ def _version_created(article: Article) -> dict[str, list[str]]:
 def recovered_drafts(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
     """Autosaved content that this user left in other windows of the same form."""
     prune_autosaves()
-    left = Autosave.objects.left_by(request.user, article).exclude(pk=window_of(request))[:OFFERED]
+    left = Autosave.objects.left_by(request.user, article).exclude(pk=window_shown(request, article))[:OFFERED]
     return [
         {
             "window": draft.pk,

@@ -102,7 +102,7 @@ def _shown(form: ArticleForm, article: Article, transition: Transition, now: dat
         "limits": _limits(form),
         "conflicts": conflicts(text.channel_id, article.pk, at) if at and field == "publish_at" else [],
         "errors": form.errors.get(field, []),
-        "problems": problems(draft),
+        "problems": [problem for problem in problems(draft) if problem.field != field],  # it asks for the time itself
         "button": transition_button(transition),
         "button_label": _label(transition, at),
         "has_newer": _leaves_newer(form),

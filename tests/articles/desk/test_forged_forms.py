@@ -63,6 +63,7 @@ def forged(garbage: str, article: Article) -> Iterator[Sent]:
     form, release = f"{ARTICLES}{article.pk}/change/", f"{RELEASES}{article.memberships.get().release_id}"
     yield from (("post", f"{ARTICLES}add/", {**typed, name: garbage}) for name in ("channel", "tags"))
     yield "post", form, {**typed, "merged_with": garbage, "base": garbage}
+    yield "post", form, {**typed, "asked": [garbage, "status"]}
     yield "get", f"{ARTICLES}add/", dict.fromkeys(FIELDS, garbage)
     yield "get", f"{ARTICLES}times/", {"publish_at": "2100-01-01T12:00", "channel": garbage, "article": garbage}
     yield "get", f"{ARTICLES}{article.pk}/revisions/1/", {"against": garbage}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils.translation import override
 
@@ -52,6 +53,25 @@ def test_each_reads_the_reason_in_their_language(client: Client) -> None:
     assert reasons(AuditEntry, article_id=article.pk) == [ENGLISH, CHINESE]
     publishing.reject(article, by=rita, reason="No source.")
     assert reasons(Notification, kind=Notification.Kind.REJECTED) == ["No source.", "No source."]
+
+
+@pytest.mark.parametrize(
+    "forged", ["", "{", "5", "null", '[["%(x)d", {}]]', '[["Blocked words: %(words)s.", {"words": [["w", "gone"]]}]]']
+)
+def test_a_service_cannot_write_what_reads_as_a_message(monkeypatch: pytest.MonkeyPatch, forged: str) -> None:
+    service = Opinion(Verdict.UNSURE, f"\x1e{forged}", (Finding("title", message=f"\x1e{forged}"),))
+    monkeypatch.setattr("articles.review.pipeline.ask_providers", lambda subject: [service])
+    article = submitted("Casino opens", author=make_editor("anna"))
+    assert article.status_reason == forged
+    assert [finding.message for finding in findings_of(article.revisions.get())] == [forged]
+
+
+def test_a_stored_message_that_cannot_be_read_is_shown_as_it_is() -> None:
+    article = make_article()
+    stored = '["%(x)d", {"x": "y"}]'
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE articles_article SET status_reason = %s", [f"\x1e[{stored}]"])
+    assert Article.objects.get(pk=article.pk).status_reason == f"[{stored}]"
 
 
 def test_the_review_page_lists_findings_once_and_says_what_is_not_among_them(

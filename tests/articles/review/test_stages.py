@@ -294,7 +294,8 @@ def test_a_bulk_action_approves_at_the_stage_that_it_showed(author: User) -> Non
     choose(FIRST, SECOND)
     nadia, omar, article = reviewer("nadia"), reviewer("omar"), submitted(author)
     shown = bulk.gather_articles(Transition.APPROVE, [(article.pk, article.title)], by=omar)
-    assert decide(article, nadia, stage=SECOND).json()["code"] == "stage_changed"
+    refused = decide(article, nadia, stage=SECOND).json()
+    assert (refused["code"], "The review stages have changed" in refused["detail"]) == ("stage_changed", True)
     assert decide(article, nadia, stage=FIRST).status_code == 200
     bulk.start_bulk_action(shown)
     bulk.advance_bulk_action(shown.pk)
@@ -313,8 +314,13 @@ def test_a_command_and_the_article_s_form_pass_one_stage_too(author: User) -> No
         call_command("article", *arguments, stdout=StringIO(), stderr=StringIO())
     screens = Client()
     screens.force_login(chief)
-    form = {"title": article.title, "slug": article.slug, "author": author.pk, "_step_approve": "1"}
-    screens.post(reverse("admin:articles_article_change", args=[article.pk]), {**form, "base": newest(article)})
+    address = reverse("admin:articles_article_change", args=[article.pk])
+    assert f'name="review_stage" value="{SECOND}"' in screens.get(address).text
+    form = {"title": article.title, "slug": article.slug, "author": author.pk, "base": newest(article)}
+    page = screens.post(address, {**form, "_step_approve": "1", "review_stage": FIRST}, follow=True)
+    assert "Another reviewer has decided since you opened it" in page.text
+    assert stage(article) == SECOND
+    screens.post(address, {**form, "_step_approve": "1", "review_stage": SECOND})
     assert (status(article), stage(article)) == (Status.MANUAL_REVIEW, FINAL)
 
 

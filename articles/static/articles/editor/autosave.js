@@ -1,10 +1,11 @@
 // Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
 // articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
+import { local } from "articles/editor/storage";
 import { openWindows } from "articles/editor/windows";
 
 const LEAVING = 10_000; // milliseconds that a submission may take
-const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked"];
+const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage"];
 
 const form = document.getElementById("article_form");
 const status = document.getElementById("autosave-status");
@@ -23,6 +24,7 @@ const formValues = () => {
 const asText = () => JSON.stringify(formValues());
 
 let saved = asText(); // the form as loaded, or as last saved on the server
+let token = csrf(); // of the session in which that was; another one may be another user's
 let since = new Date();
 let sending = null;
 
@@ -36,11 +38,7 @@ const clock = (time) => time.toLocaleTimeString(document.documentElement.lang, {
 
 const store = (text) => {
     const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
-    try {
-        localStorage.setItem(storagePrefix + config.window, JSON.stringify(draft));
-    } catch {
-        // storage may be full or disabled
-    }
+    local.set(storagePrefix + config.window, JSON.stringify(draft));
 };
 
 const post = (address, draft, options = {}) =>
@@ -52,7 +50,7 @@ const post = (address, draft, options = {}) =>
     });
 
 const reportError = async (response) => {
-    const { code, message } = await response.json().catch(() => ({ code: "signed_out" })); // an HTML page
+    const { code, message } = await response.json().catch(() => ({ code: response.status === 403 ? "signed_out" : "" })); // an HTML page
     if (code === "signed_out") {
         const link = element("a", { href: config.urls.signIn, target: "_blank", textContent: label("signIn") });
         show([`${label("signedOut")} `, link], true);
@@ -70,31 +68,34 @@ const reportOffline = () => {
 const accept = async (response, text) => {
     const { saved: time } = await response.json();
     saved = text;
+    token = csrf();
     since = new Date();
-    localStorage.removeItem(storagePrefix + config.window);
-    form.csrfmiddlewaretoken.value = csrf();
+    local.remove(storagePrefix + config.window);
+    form.csrfmiddlewaretoken.value = token;
     show([label("saved", { time })], false);
 };
 
 const send = async (text) => {
+    let isAccepted = false;
     try {
         const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
         const response = await post(config.urls.draft, draft);
         if (response.ok) await accept(response, text);
         else await reportError(response);
+        isAccepted = response.ok;
     } catch {
         reportOffline();
     }
-    if (saved !== text) store(text);
-    return saved === text;
+    if (!isAccepted) store(text);
+    return isAccepted;
 };
 
-// Saves the form; resolves to true when the server has its current content.
-export const save = async () => {
+// Saves the form; resolves to true when the server has its current content, `inSession` from the user who is signed in.
+export const save = async (inSession = false) => {
     if (!config.urls.draft) return true; // read-only form
     await sending;
     const text = asText();
-    if (text === saved) return true;
+    if (text === saved && (!inSession || csrf() === token)) return true;
     sending = send(text);
     const done = await sending;
     sending = null;
@@ -111,6 +112,7 @@ const run = async () => {
 
 let sent = null; // the form that is on its way to the server
 const isSaved = () => !config.urls.draft || (!sending && asText() === saved);
+const canBeSent = () => !config.urls.draft || (isSaved() && csrf() === token);
 const isKept = () => (sent === null ? isSaved() : asText() === sent);
 
 const leave = () => {
@@ -124,10 +126,10 @@ const leave = () => {
 
 form.addEventListener("submit", async (event) => {
     if (sent !== null) return event.preventDefault(); // pressed twice
-    if (isSaved()) return leave();
+    if (canBeSent()) return leave();
     event.preventDefault();
     const { submitter } = event;
-    if (await save()) return form.requestSubmit(submitter);
+    if (await save(true)) return form.requestSubmit(submitter);
     status.append(" ", label("cannotSave"));
     return announce(status.textContent);
 });
@@ -159,19 +161,27 @@ const hideOpen = async () => {
     for (const address of [...(await openWindows())].map(addressOf)) if (banners.has(address)) removeBanner(address);
 };
 
+const stored = (key) => {
+    try {
+        return JSON.parse(local.get(key));
+    } catch {
+        return null; // another program has written it
+    }
+};
+
 // Sends drafts that closed windows stored in the browser to the server, which knows the article that a new form has
 // created, and reloads if the page does not offer them yet.
 const uploadStored = async () => {
     const open = await openWindows();
     let isNew = false;
-    for (const key of Object.keys(localStorage).filter((name) => name.startsWith(storagePrefix))) {
-        const draft = JSON.parse(localStorage.getItem(key));
+    for (const key of local.keys().filter((name) => name.startsWith(storagePrefix))) {
+        const draft = stored(key);
         const window = key.slice(storagePrefix.length);
-        if ((draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
+        if (!draft || (draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
         const address = addressOf(window);
         const response = await post(address, draft);
         if (!response.ok) continue;
-        localStorage.removeItem(key);
+        local.remove(key);
         isNew ||= (await response.json()).article === config.article && !banners.has(address);
     }
     if (isNew && asText() === saved) location.reload();

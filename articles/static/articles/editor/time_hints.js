@@ -13,6 +13,7 @@ for (const name of ["publish_at", "update_at", "embargo_until", "unpublish_at"])
     const panel = element("div", { className: "timing" });
     panel.hint = element("p", { className: "timing-hint", id: `${input.id}_hint` });
     panel.hint.setAttribute("aria-live", "polite");
+    if (input.value) panel.hint.append("\u00a0"); // takes its place until the answer is there
     panel.input = input;
     panel.append(panel.hint);
     input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") || ""} ${panel.hint.id}`.trim());

@@ -1,5 +1,7 @@
 // The page around the text: menus, the tabs of the panel, keyboard shortcuts, headline and summary.
+import { rememberCaret, restoreCaret } from "articles/editor/caret";
 import { element, text as label } from "articles/editor/config";
+import { session } from "articles/editor/storage";
 
 const form = document.getElementById("article_form");
 const isPhone = matchMedia("(max-width: 63.99rem)");
@@ -29,7 +31,7 @@ const tabs = [...tabList.querySelectorAll("[role=tab]")];
 const shownBy = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 
 const STORED = "headline.panel"; // the tab that was open last, also after saving
-const first = () => (isPhone.matches ? null : document.getElementById(sessionStorage.getItem(STORED)) || tabs[0]);
+const first = () => (isPhone.matches ? null : document.getElementById(session.get(STORED)) || tabs[0]);
 
 const select = (chosen) => {
     for (const tab of tabs) {
@@ -38,7 +40,7 @@ const select = (chosen) => {
         tab.tabIndex = isChosen || (!chosen && tab === tabs[0]) ? 0 : -1;
         shownBy(tab).hidden = !isChosen;
     }
-    if (chosen) sessionStorage.setItem(STORED, chosen.id);
+    if (chosen) session.set(STORED, chosen.id);
     panel.classList.toggle("is-open", Boolean(chosen));
     form.classList.toggle("has-sheet", Boolean(chosen));
 };
@@ -131,9 +133,15 @@ setLanguage();
 
 // Shortcuts: each is a key, its name and what it does. Letters need Ctrl or Command, "?" works outside of text fields.
 const press = (selector) => form.querySelector(selector)?.click();
+const saveHere = () => {
+    const button = form.querySelector(".actions [name=_continue]:enabled");
+    if (!button) return;
+    rememberCaret();
+    button.click();
+};
 const focusTab = (key) => showTab(key)?.focus();
 const SHORTCUTS = [
-    { keys: "Ctrl+S", name: "save", run: () => press(".actions [name=_continue]") },
+    { keys: "Ctrl+S", name: "save", run: saveHere },
     { keys: "Ctrl+Enter", name: "primary", run: () => press(".split > button") },
     { keys: "Alt+Shift+P", name: "preview", run: () => press("#preview-button") },
     ...tabs.map((tab, at) => ({ keys: `Alt+Shift+${at + 1}`, title: tab.querySelector(".tab-label").textContent, run: () => focusTab(tab.id.replace("tab-", "")) })),
@@ -182,3 +190,5 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     found.run();
 });
+
+restoreCaret();

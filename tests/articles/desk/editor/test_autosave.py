@@ -105,15 +105,35 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     expect(page.get_by_text("You have been signed out.").first).to_be_visible()
     with page.expect_popup() as popup:
         page.get_by_role("link", name="sign in again").click()
-    popup.value.get_by_label("Username").fill("alice")
-    popup.value.get_by_label("Password").fill("secret")
-    popup.value.keyboard.press("Enter")
-    popup.value.wait_for_url(lambda address: "login" not in address)
+    log_in(popup.value)
     expect(page.get_by_text("Draft saved")).to_be_visible()
     save_and_close(page)
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
     assert not Autosave.objects.exists()
+
+
+def log_in(page: Page) -> None:
+    """By the form, which gives the browser another CSRF token."""
+    page.get_by_label("Username").fill("alice")
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda address: "login" not in address)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_was_saved_as_a_draft_before_its_session_ended_is_saved_after_signing_in(page: Page) -> None:
+    article = make_article("Old")
+    open_form(page, article)
+    page.get_by_label("Headline").fill("New")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    Session.objects.all().delete()
+    other = page.context.new_page()
+    other.goto("/admin/")
+    log_in(other)
+    save_and_close(page)
+    page.wait_for_url(lambda address: "change" not in address)
+    assert Article.objects.get().title == "New"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -134,6 +154,31 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_editor_works_without_storage_and_reports_a_failing_server_as_such(page: Page) -> None:
+    for name in ("localStorage", "sessionStorage"):
+        page.add_init_script(f"Object.defineProperty(window, '{name}', {{ get() {{ throw Error('disabled'); }} }})")
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    page.evaluate("dispatchEvent(new Event('focus'))")  # saves at once
+    expect(page.locator("#autosave-status")).to_contain_text("Draft saved")
+    expect(page.get_by_role("tab", name="Publish")).to_have_attribute("aria-selected", "true")
+    page.route("**/autosave/**", lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"))
+    page.get_by_label("Headline").fill("Bridge reopens")
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
+
+
+@pytest.mark.django_db
+def test_what_is_typed_into_a_deleted_article_is_offered_in_a_new_form() -> None:
+    alice, article = make_editor(), make_article()
+    client, pk = logged_in(alice), article.pk
+    article.delete()
+    article.pk = pk
+    assert keep(client, alice, article)[1] == 410
+    assert "“Typed”" in client.get(ADD).text
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_draft_that_is_already_offered_is_discarded_wherever_it_is_stored(page: Page) -> None:
     """The browser has stored it, too: its upload neither reloads the page nor restores what is discarded."""
     user, article = make_editor(), make_article("Old")
@@ -141,8 +186,9 @@ def test_a_draft_that_is_already_offered_is_discarded_wherever_it_is_stored(page
     sign_in(page)
     page.goto(form_address(article))
     draft = {"article": article.pk, "number": 2, "typed": {"title": ["Typed"]}}
-    item = [f"headline.draft.{user.pk}.{window}", json.dumps(draft)]
-    page.evaluate("item => localStorage.setItem(...item)", item)
+    stored = {"0": "damaged", window: json.dumps(draft)}
+    for name, text in stored.items():
+        page.evaluate("item => localStorage.setItem(...item)", [f"headline.draft.{user.pk}.{name}", text])
     held: list[Route] = []
     page.route(f"**/autosave/{window}/", lambda route: held.append(route) if is_post(route) else route.continue_())
     with page.expect_request(lambda request: window in request.url):
@@ -326,8 +372,10 @@ def test_copies_are_ones_own() -> None:
     bob = make_editor("bob")
     client = logged_in(bob)
     assert "Recovered draft" not in client.get(form_address(article)).text
-    assert 'value="Typed"' not in client.get(f"{form_address(article)}?restore={window}").text
-    keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})
+    page = client.get(f"{form_address(article)}?restore={window}")  # an address that alice has sent him
+    assert 'value="Typed"' not in page.text
+    assert str(page.context["script_config"]["window"]) != window
+    assert keep(client, bob, article, window=window, number=9, typed={"title": ["His"]})[1] == 403
     client.delete(f"/admin/articles/article/autosave/{window}/")
     assert Autosave.objects.get().title == "Typed"
 

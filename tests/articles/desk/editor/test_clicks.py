@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from articles.models import Article
-from tests.articles.browsers import LIST, press, press_in_body, sign_in
+from tests.articles.browsers import LIST, body_of, press, press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address
 from tests.articles.factories import APPROVED, allow_automatic_approval, make_article, make_channel, make_editor, soon
 
@@ -134,3 +134,17 @@ def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> N
     with page.expect_navigation():
         page.keyboard.press("Control+s")
     assert Article.objects.get().title == "Bridges"
+    expect(page.get_by_label("Headline")).to_be_focused()
+
+
+def test_after_saving_by_keyboard_one_goes_on_writing_where_one_was(clicks: Clicks) -> None:
+    page = clicks.page
+    page.goto(form_address(make_article("Bridge", body="<p>It opens.</p>" * 60)))
+    press_in_body(page, "Control+End")
+    page.keyboard.type(" Tomorrow")
+    with page.expect_navigation():
+        page.keyboard.press("Control+s")
+    expect(body_of(page).get_by_text("It opens. Tomorrow")).to_be_in_viewport()
+    expect(body_of(page)).to_be_focused()
+    page.keyboard.type(" at noon.")
+    expect(body_of(page)).to_contain_text("It opens. Tomorrow at noon.")

@@ -11,11 +11,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
+from articles import publishing
 from articles.models import Article
 from articles.text.merge import merged
 from tests.articles.browsers import save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
 from tests.conftest import Site
 
 BODY = "<p>One</p><p>Two</p><p>Three</p>"
@@ -127,6 +128,30 @@ def test_ones_own_other_window_is_no_other_user(bob: Client) -> None:
     assert "bob has saved" not in page.text
     present = bob.post(f"/admin/articles/article/{article.pk}/presence/{uuid4()}/", form).json()["messages"]
     assert [text for text in present if text.startswith("You have saved this article in another window")]
+
+
+def test_a_form_that_is_sent_again_is_no_conflict(bob: Client) -> None:
+    article = make_article("Old")
+    sent = {**form_of(bob, article), "title": "New", "_continue": "1"}
+    for _time in range(2):
+        page = bob.post(form_address(article), sent, follow=True)
+        assert "Saved." in page.text
+    assert article.revisions.count() == 2
+
+
+@pytest.mark.django_db
+def test_a_time_of_an_update_that_another_user_moved_is_not_moved_back_unasked() -> None:
+    out = {"status": Article.Status.PUBLISHED, "publish_at": soon(hours=-1), "published_at": soon(hours=-1)}
+    article, moved = make_article("Old", **out), soon(hours=3).replace(microsecond=0)
+    editor = make_editor("carol")
+    publishing.edit(article, by=editor, changes={"title": "Newer"})
+    publishing.submit(article, by=editor)
+    approve(article)
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    alice = Second(article)
+    publishing.schedule_update(article, publish_at=moved, by=editor)
+    alice.save()
+    assert Article.objects.get().update.publish_at == moved
 
 
 def test_a_third_version_that_comes_while_choosing_is_asked_about_too(bob: Client) -> None:

@@ -9,10 +9,11 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from articles.models import Article, Autosave
+from articles.roles import Role
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
 from tests.articles.desk.editor.test_autosave import ADD, close_window, keep
 from tests.articles.desk.editor.test_body import open_form
-from tests.articles.factories import make_editor
+from tests.articles.factories import APPROVED, make_editor, make_member
 from tests.articles.publishing.test_races import together
 
 
@@ -70,6 +71,44 @@ def test_what_is_typed_until_the_next_page_is_offered_at_the_article() -> None:
     form = client.get(f"{form_address(article)}?restore={window}").context["adminform"].form
     data = {name: form[name].value() for name in form.fields if form[name].value() not in (None, [])}
     assert "bob has saved this article" in client.post(form_address(article), {**data, "_save": "1"}).text
+
+
+@pytest.mark.django_db
+def test_another_text_of_an_article_that_its_author_may_no_longer_edit_is_offered_in_a_new_form() -> None:
+    client = logged_in(make_member(Role.AUTHOR))
+    sent = new_form(client, title="Bridge")
+    client.post(ADD, sent)
+    Article.objects.update(status=APPROVED)
+
+    page = client.post(ADD, {**sent, "title": "Bridge reopens"}, follow=True)
+
+    assert page.redirect_chain == [(form_address(Article.objects.get()), 302)]
+    assert "This form has already created this article." in page.text
+    assert "“Bridge reopens”" in client.get(ADD).text
+
+
+@pytest.mark.django_db
+def test_the_user_reads_that_another_button_of_the_same_form_did_nothing() -> None:
+    client = logged_in(make_editor())
+    sent = new_form(client, title="Bridge")
+    client.post(ADD, sent)
+
+    page = client.post(ADD, {**sent, "_step_submit": "1"}, follow=True)
+
+    assert "This form has already created this article." in page.text
+    assert Article.objects.get().status == Article.Status.DRAFT
+
+
+@pytest.mark.django_db
+def test_the_address_of_a_restored_draft_creates_a_second_article_once_the_draft_is_used() -> None:
+    alice = make_editor()
+    client = logged_in(alice)
+    window, _status = keep(client, alice)
+    address = f"{ADD}?restore={window}"
+    for title in ("Bridge", "Ferry"):
+        window = client.get(address).context["script_config"]["window"]
+        client.post(address, new_form(client, title=title, window=window))
+    assert set(Article.objects.values_list("title", flat=True)) == {"Bridge", "Ferry"}
 
 
 @pytest.mark.django_db(transaction=True)

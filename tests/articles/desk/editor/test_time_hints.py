@@ -41,6 +41,7 @@ def test_a_time_is_chosen_in_ones_own_zone_and_explained_while_it_is_typed(page:
     page.reload()
     expect(body).to_be_visible()
     time, says = page.get_by_label("Publish at", exact=True), page.locator("#id_publish_at_0_hint")
+    assert says.evaluate("hint => hint.offsetHeight") == 0, "no gap without a hint"
     page.get_by_role("button", name="Tomorrow 07:00").press("Enter")
     expect(says).to_contain_text("07:00 (Europe/Berlin)")
     expect(says).to_contain_text("in ")

@@ -137,6 +137,13 @@ def test_the_sheet_says_what_is_wrong_with_the_time() -> None:
     assert re.search(r'name="_step_schedule" value="1" disabled', page.text)
 
 
+def test_the_sheet_asks_for_the_time_and_lists_it_under_no_open_check() -> None:
+    client, article = logged_in(make_editor()), make_article(status=APPROVED)
+    page = sheet(client, article, query="?dialog=1")
+    assert "No channel is chosen." in page.text
+    assert "No publish time is set." not in page.text
+
+
 def test_the_sheet_is_for_those_who_may_schedule() -> None:
     article = make_article(status=APPROVED, author=make_user("ada"))
     reviewer = logged_in(make_member(Role.REVIEWER))

@@ -56,6 +56,7 @@ def test_a_phone_shows_one_column_that_tabs_choose(page: Page, derby: Article) -
     page.goto(BOARD)
     card = page.get_by_role("link", name="Derby", exact=True)
     expect(card).to_be_hidden()
+    assert page.locator(".board-bar").evaluate("bar => bar.offsetHeight") < 120
     press(page.get_by_role("link", name="Scheduled 1"))
     expect(card).to_be_visible()
     expect(page).to_have_url(f"{page.url.partition('?')[0]}?column=scheduled")
