@@ -263,7 +263,8 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("EMAIL_FROM", default="Headline <
 
 # Log
 
-LOGGING = logs.LOGGING
+LOG_FORMAT = env.text("LOG_FORMAT", default="text", choices=logs.FORMATS)
+LOGGING = logs.configuration(LOG_FORMAT)
 
 # The newsroom
 

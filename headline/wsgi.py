@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from headline.request_id import RequestIdMiddleware
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
@@ -18,3 +20,5 @@ if settings.REDIS_CACHE_URL:
     from articles.cache import CacheMiddleware  # the package needs a Django that is set up
 
     application = CacheMiddleware(application)
+
+application = RequestIdMiddleware(application)  # outermost, as copies of responses have no id

@@ -6,6 +6,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
+from scheduling.log_fields import of_ids
 from scheduling.row_locks import among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
@@ -61,6 +62,7 @@ __all__ = [
     "lateness_by_hour",
     "insert_rows",
     "lock_by_ids",
+    "of_ids",
     "overdue_before",
     "pending_times",
     "pipelined",
