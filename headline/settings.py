@@ -288,6 +288,7 @@ EMBEDS = [
 
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
+METRICS_COUNT_INTERVAL = 30.0  # seconds between two counts of articles by a web process
 
 # The admin
 

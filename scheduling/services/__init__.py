@@ -12,7 +12,7 @@ from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
-from scheduling.services.lookup import pending_times
+from scheduling.services.lookup import has_pending, pending_times
 from scheduling.services.measuring import (
     LateHours,
     Lateness,
@@ -59,6 +59,7 @@ __all__ = [
     "delete_by_ids",
     "fail_task",
     "find_tasks",
+    "has_pending",
     "lateness_by_hour",
     "insert_rows",
     "lock_by_ids",

@@ -128,7 +128,7 @@ def test_a_line_of_json_has_fields() -> None:
 
 
 def asked(path: str = "/", **headers: str) -> tuple[str, dict[str, Any]]:
-    """The id in the response of a request, and the fields of lines meanwhile."""
+    """The id in the response of a request, and the fields that lines had."""
     fields: dict[str, Any] = {}
     sent: list[tuple[str, str]] = []
 
@@ -185,7 +185,7 @@ class Lines:
 
 @pytest.fixture
 def written() -> Iterator[Lines]:
-    """The lines that are written meanwhile."""
+    """The lines that are written by the test."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter("json"))
