@@ -90,8 +90,9 @@ def _secrets(used: Iterable[tuple[str, str]]) -> re.Pattern[str]:
     found: set[str] = set()
     for value in (value for name, value in used if name not in PLAIN):
         found |= {value, *re.split(r"[\s,]+", value)}
-        for credentials in re.findall(r"://([^/\s]*)@", value):
-            raw = credentials.partition(":")[2] or credentials
+        for scheme, credentials in re.findall(r"([\w+]+)://([^/\s]*)@", value):
+            user, _, password = credentials.partition(":")
+            raw = password or (user if scheme in ("http", "https") else "")  # a key, such as Sentry's
             found |= {raw, unquote(raw)}
     known = sorted((secret for secret in found if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, known)) or "(?!)")

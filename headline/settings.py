@@ -9,7 +9,7 @@ from datetime import timedelta
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import colors, database, debug_mode, env, logs, media
+from headline import colors, database, debug_mode, env, logs, media, telemetry
 from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
@@ -286,6 +286,9 @@ EMBEDS = [
 
 # Monitoring
 
+SENTRY_DSN = env.text("SENTRY_DSN")
+telemetry.start_sentry(SENTRY_DSN)
+OTEL_ENDPOINT = env.address("OTEL_EXPORTER_OTLP_ENDPOINT")
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
 METRICS_COUNT_INTERVAL = 30.0  # seconds between two counts of articles by a web process
