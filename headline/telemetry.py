@@ -110,5 +110,5 @@ def _package(name: str, variable: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        remedy = "install requirements-telemetry.txt, or remove the variable"
+        remedy = "install requirements-telemetry.lock, or remove the variable"
         raise WrongEnvironment(variable, f"needs packages that are not installed ({error.name})", remedy) from error
