@@ -7,12 +7,12 @@ from importlib.metadata import PackageNotFoundError, requires
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from tests.harness import base_dir
 
 NAMES = ("requirements", "requirements-dev", "requirements-telemetry")
-Locked = dict[str, tuple[str, int]]
+Locked = dict[NormalizedName, tuple[str, int]]
 
 each = pytest.mark.parametrize("name", NAMES)
 
