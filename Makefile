@@ -8,7 +8,7 @@ CHAOS_SECONDS ?= 300
 CHAOS_SEED ?=
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-LOCK := $(BIN)/uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
+LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 ON_EVERY_DATABASE := tests/scheduling $(addprefix tests/headline/test_, api_idempotency.py health.py metrics.py) \
 	$(addprefix tests/articles/, cache distribution models publishing releases search)
@@ -74,8 +74,10 @@ replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by l
 	@.ci/packages debootstrap iproute2
 	TEST_DATABASE=sqlite $(BIN)/pytest -m replay tests/replay
 
-lock: .venv/test  ## requirements.lock: requirements.txt and what it needs, each with its hashes
-	$(LOCK) --output-file requirements.lock
+lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what that needs, each with its hashes
+	$(LOCK) requirements.txt --output-file requirements.lock
+	$(LOCK) requirements-dev.txt --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) requirements-telemetry.txt --constraint requirements.lock --output-file requirements-telemetry.lock
 
 sbom: .venv/test  ## the SBOM of CycloneDX, var/sbom.json, and the licences in docs/licences.md
 	$(BIN)/uv venv --quiet --clear var/sbom-venv
@@ -103,8 +105,8 @@ packages:
 	|| echo "Going on without mysqlclient, which could not be built here: SQLite works, MySQL does not."
 	@touch $@
 
-.venv/test: requirements.txt requirements-dev.txt | .venv/bin/pip
-	$(PIP) install --use-pep517 -r requirements-dev.txt
+.venv/test: requirements-dev.lock | .venv/bin/pip
+	$(PIP) install --use-pep517 --require-hashes -r requirements-dev.lock
 	@touch $@ .venv/run
 
 # The peers of the benchmarks, which need other versions.

@@ -1,12 +1,65 @@
-"""Gunicorn's configuration: the metrics of all its processes add up in /metrics."""
+"""Gunicorn's configuration: the metrics of all its processes add up in /metrics; its log lines look like Headline's."""
 
 import os
 import shutil
 import tempfile
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from gunicorn.glogging import Logger
 
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _own = "" if os.environ.get(_VARIABLE) else tempfile.mkdtemp(prefix="headline-metrics-")
 os.environ.setdefault(_VARIABLE, _own)  # before prometheus_client is imported, which looks at it once
+
+
+def _log_format():
+    """Headline's module, but not as an import: processes that a reload starts must import it again."""
+    spec = spec_from_file_location("log_format", Path(__file__).with_name("headline") / "log_format.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _form():
+    """`LOG_FORMAT`, which the web processes check."""
+    file = os.environ.get("ENV_FILE")
+    lines = Path(file).read_text(encoding="utf-8").splitlines() if file and Path(file).is_file() else []
+    stored = dict(line.split("=", 1) for line in lines if "=" in line)
+    return os.environ.get("LOG_FORMAT") or stored.get("LOG_FORMAT", "").strip()
+
+
+class logger_class(Logger):  # noqa: N801 (the name of the setting)
+    """Gunicorn's lines in Headline's format; access lines have no query, which may contain secrets."""
+
+    def setup(self, cfg):
+        super().setup(cfg)
+        formats = _log_format()
+        self.use(formats.JSONFormatter() if _form() == "json" else formats.TextFormatter())
+
+    def use(self, formatter):
+        """Format lines by this from now on."""
+        for handler in [*self.error_log.handlers, *self.access_log.handlers]:
+            handler.setFormatter(formatter)
+
+    def access(self, resp, req, environ, request_time):
+        """One line for each request, if `--access-logfile` is given."""
+        if not self.access_log_enabled:
+            return
+        method, path, status = environ["REQUEST_METHOD"], environ["RAW_URI"].partition("?")[0], resp.status_code
+        duration = round(request_time.total_seconds() * 1000, 1)
+        fields = {"method": method, "path": path, "status": status, "duration_ms": duration}
+        text = "%(method)s %(path)s %(status)s %(duration_ms)s ms"
+        self.access_log.info(text, fields, extra=fields)
+
+
+def post_worker_init(worker):
+    """From now on, lines have the id of their request, and no secret of the environment."""
+    from django.conf import settings
+
+    from headline.logs import formatter
+
+    worker.log.use(formatter(settings.LOG_FORMAT))
 
 
 def child_exit(server, worker):

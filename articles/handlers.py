@@ -48,7 +48,7 @@ from articles.task_types import (
 )
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.registry import Drop, Postpone, Verdict, handler, reconciler
-from scheduling.services import clock, lock_by_ids, retried
+from scheduling.services import clock, lock_by_ids, of_ids, retried
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo
@@ -188,15 +188,16 @@ def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]
     if outcome.early:
         transaction.on_commit(partial(_sync_tasks, outcome.early), robust=True)
     if dues := [task.due for task in tasks if subjects[task.task_id] in outcome.done]:
-        transaction.on_commit(partial(_log_lateness, done, len(outcome.done), min(dues)), robust=True)
+        transaction.on_commit(partial(_log_lateness, done, outcome.done, min(dues)), robust=True)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
 
 
-def _log_lateness(done: str, count: int, first_due: datetime) -> None:
+def _log_lateness(done: str, articles: Collection[int], first_due: datetime) -> None:
     """Log how late the latest article is after the commit, counting all waiting."""
-    late = (clock.now() - first_due) / timedelta(milliseconds=1)
-    logger.info("%s %d %s, late %.0f ms at most", done, count, "article" if count == 1 else "articles", late)
+    late, count = (clock.now() - first_due) / timedelta(milliseconds=1), len(articles)
+    text, which = "%s %d %s, late %.0f ms at most", of_ids("article", articles)
+    logger.info(text, done, count, "article" if count == 1 else "articles", late, extra=which)
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:

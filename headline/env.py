@@ -11,6 +11,7 @@ import os
 import re
 import zoneinfo
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def given() -> dict[str, str]:
 PLAIN = frozenset(
     {
         *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
-        *("EMAIL_FROM", "LANGUAGE_CODE", "MEDIA_ACCEL_REDIRECT", "METRICS_NETWORKS", "OIDC_CLIENT_ID"),
+        *("EMAIL_FROM", "LANGUAGE_CODE", "LOG_FORMAT", "MEDIA_ACCEL_REDIRECT", "METRICS_NETWORKS", "OIDC_CLIENT_ID"),
         *("OIDC_GROUPS_CLAIM", "OIDC_ISSUER", "PROXY_COUNT", "REDIS_KEY_PREFIX", "SECOND_FACTOR_AT_PROVIDER"),
         *("SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
         *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE"),
@@ -80,19 +81,21 @@ PLAIN = frozenset(
 
 def redact(message: str) -> str:
     """`message` without the secrets of the environment, such as an error that quotes a URL."""
-    for secret in sorted(_secrets(), key=len, reverse=True):
-        message = message.replace(secret, "…")
-    return message
+    return _secrets(tuple(_used.items())).sub("…", message)
 
 
-def _secrets() -> set[str]:
-    """Values that may be secret: whole ones, and the credentials and queries in URLs."""
+@lru_cache(maxsize=1)
+def _secrets(used: Iterable[tuple[str, str]]) -> re.Pattern[str]:
+    """Values that may be secret: whole ones, and the credentials in URLs, but no user names."""
     found: set[str] = set()
-    for value in (value for name, value in _used.items() if name not in PLAIN):
+    for value in (value for name, value in used if name not in PLAIN):
         found |= {value, *re.split(r"[\s,]+", value)}
-        for credentials in re.findall(r"://([^/\s]*)@", value):
-            found |= {part for raw in credentials.split(":") for part in (raw, unquote(raw))}
-    return {secret for secret in found if len(secret) >= _SHORTEST_SECRET}
+        for scheme, credentials in re.findall(r"([\w+]+)://([^/\s]*)@", value):
+            user, _, password = credentials.partition(":")
+            raw = password or (user if scheme in ("http", "https") else "")  # a key, such as Sentry's
+            found |= {raw, unquote(raw)}
+    known = sorted((secret for secret in found if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, known)) or "(?!)")
 
 
 def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:

@@ -1,26 +1,35 @@
-"""Logging configuration."""
+"""Logging configuration, of Django and of gunicorn's processes."""
 
 from __future__ import annotations
 
-import logging
-import time
 from typing import Any
 
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {"()": "headline.logs.UTCFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+from headline import env
+from headline.log_format import JSONFormatter, TextFormatter, hide_secrets
+from scheduling.log_fields import log_fields
+
+FORMATS = {"text": TextFormatter, "json": JSONFormatter}
 
 
-class UTCFormatter(logging.Formatter):
-    """`2030-01-31T12:00:00.123Z WARNING scheduling.worker: …`: UTC, whatever the machine's time zone is."""
+def formatter(form: str) -> TextFormatter:
+    """Formats lines with the ids of their request or task, and without secrets."""
+    return FORMATS[form](context=log_fields, redact=_redact)
 
-    converter = staticmethod(time.gmtime)
-    default_time_format = "%Y-%m-%dT%H:%M:%S"
-    default_msec_format = "%s.%03dZ"
+
+def _redact(text: str) -> str:
+    return hide_secrets(env.redact(text))
+
+
+def configuration(form: str) -> dict[str, Any]:
+    """Django's LOGGING for `text` or `json`: lines from INFO up to the standard error output."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": "headline.logs.formatter", "form": form}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "root": {"handlers": ["stderr"], "level": "INFO"},
+        "loggers": {
+            "django": {"handlers": [], "propagate": True},
+            "django.server": {"handlers": [], "propagate": True},
+        },
+    }

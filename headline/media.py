@@ -40,7 +40,7 @@ def storage(name: str, value: str) -> Media:
         raise WrongEnvironment(name, f"is no address ({error})", _REMEDY) from error
     _check(name, url, options)
     public = options.pop("public", "").rstrip("/")
-    backend = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": _bucket(url, options)}
+    backend = {"BACKEND": "headline.bucket.Bucket", "OPTIONS": _bucket(url, options)}
     return Media(backend, f"{public}/" if public else LOCAL_URL)
 
 

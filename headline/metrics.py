@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from articles.publishing import count_unscheduled
 from headline.health import WAIT_TIMEOUT, Probe, clock_offset
 from scheduling import registry
 from scheduling.clock import read_database_clock
@@ -108,8 +110,24 @@ def _collect() -> list[Metric]:
         ),
         _gauge("workers_alive", "Workers with a recent heartbeat", [({}, alive.count)]),
         _gauge("queue_degraded", "1 while a worker works without Redis", [({}, works_without_redis(alive))]),
+        _gauge("articles_unscheduled", "Approved articles due soon that have no task", [({}, _unscheduled(now))]),
         *of_workers(worker_metrics(now)),
     ]
+
+
+class _Unscheduled:
+    """Counts approved articles without a task, every `METRICS_COUNT_INTERVAL` in a process."""
+
+    def __init__(self) -> None:
+        self._counted_at, self._count = float("-inf"), 0
+
+    def __call__(self, now: datetime) -> int:
+        if time.monotonic() >= self._counted_at + settings.METRICS_COUNT_INTERVAL:
+            self._count, self._counted_at = count_unscheduled(now), time.monotonic()
+        return self._count
+
+
+_unscheduled = _Unscheduled()
 
 
 def _gauge(name: str, text: str, samples: Iterable[Sample]) -> Metric:

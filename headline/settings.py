@@ -9,7 +9,7 @@ from datetime import timedelta
 import django_stubs_ext
 from django.templatetags.static import static
 
-from headline import colors, database, debug_mode, env, logs, media
+from headline import colors, database, debug_mode, env, logs, media, telemetry
 from headline.caches import caches
 
 # Lets Django's generic classes be written with their types, as in `ModelAdmin[Article]`.
@@ -263,7 +263,8 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.sender("EMAIL_FROM", default="Headline <
 
 # Log
 
-LOGGING = logs.LOGGING
+LOG_FORMAT = env.text("LOG_FORMAT", default="text", choices=logs.FORMATS)
+LOGGING = logs.configuration(LOG_FORMAT)
 
 # The newsroom
 
@@ -285,8 +286,12 @@ EMBEDS = [
 
 # Monitoring
 
+SENTRY_DSN = env.text("SENTRY_DSN")
+telemetry.start_sentry(SENTRY_DSN)
+OTEL_ENDPOINT = env.address("OTEL_EXPORTER_OTLP_ENDPOINT")
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 METRICS_NETWORKS = env.networks("METRICS_NETWORKS")
+METRICS_COUNT_INTERVAL = 30.0  # seconds between two counts of articles by a web process
 
 # The admin
 

@@ -16,6 +16,8 @@ from headline.shortcut import view_on_site
 
 admin.autodiscover()
 
+handler500 = "headline.unavailable.server_error"
+
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from headline.request_id import RequestIdMiddleware
+from headline.telemetry import start_tracing
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
+start_tracing(settings.OTEL_ENDPOINT)
 application: WSGIApplication = get_wsgi_application()
 
 if settings.REDIS_CACHE_URL:
     from articles.cache import CacheMiddleware  # the package needs a Django that is set up
 
     application = CacheMiddleware(application)
+
+application = RequestIdMiddleware(application)  # outermost, as copies of responses have no id

@@ -23,6 +23,7 @@ from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
 from scheduling.failures import trouble_of
+from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 from scheduling.transactions import log_failure
@@ -155,6 +156,11 @@ def _renew(task: TaskInfo, done: threading.Event) -> None:
 
 def run_side_effect(task: TaskInfo) -> None:
     """Run one leased task and record the result."""
+    with logged_with(of_task(task)):
+        _run(task)
+
+
+def _run(task: TaskInfo) -> None:
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
     error, trouble = "", None

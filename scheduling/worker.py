@@ -22,6 +22,7 @@ from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
+from scheduling.log_fields import of_ids
 from scheduling.maintenance import Maintenance
 from scheduling.metrics import lateness
 from scheduling.queues import DelayQueue, Popped, get_queue, make_queue
@@ -243,6 +244,7 @@ class Worker:
             logger.info(
                 "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
                 report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
+                extra=of_ids("task", [task_id for ids in found.popped.ids.values() for task_id in ids]),
             )  # fmt: skip
         self.idle_rounds = 0 if report.handled else self.idle_rounds + 1
         if self.idle_rounds:

@@ -94,8 +94,8 @@ def upload(file: File[bytes], *, by: Actor, **texts: str) -> Uploaded:
 def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None:
     """Change an image's texts or focal point; `changes` maps field names to values.
 
-    Raises `NotAllowed`, `NotEditable`, `ImageGone`, `AltMissing` if the alt text would become empty, and `InvalidImage`
-    for invalid values and for sensitive words in an image of approved articles.
+    Raises `NotAllowed`, `NotEditable`, `ImageGone`, `AltMissing` if the alt text would become empty, `InvalidImage`
+    for invalid values and for sensitive words in an image of approved articles, and `NotStored`.
     """
     if unknown := changes.keys() - EDITABLE:
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
@@ -213,10 +213,18 @@ def _remove(paths: Iterable[str]) -> None:
 
 def _replace_crop(image: Image, old: str) -> None:
     """Write the crop around the new focal point; the `old` one is removed after the commit."""
-    content = resize.crop(image.read(), x=image.focus_x, y=image.focus_y)
+    content = resize.crop(_original(image), x=image.focus_x, y=image.focus_y)
     _remove([image.path(image.shared)])  # a failed change may have left one
     _write(image, {image.shared: content}, [])
     transaction.on_commit(partial(_remove, [image.path(old)]), robust=True)
+
+
+def _original(image: Image) -> bytes:
+    try:
+        return image.read()
+    except Exception as error:  # each storage has its own exceptions
+        logger.exception("reading an image file failed: %s", image.path(image.original))
+        raise NotStored from error
 
 
 def _lock(image: Image) -> None:

@@ -53,7 +53,14 @@ from articles.publishing.publish import (
     unpublish,
     unpublish_due,
 )
-from articles.publishing.reconcile import RECONCILE_WINDOW, cancel_all_tasks, reconcile_tasks, sync_tasks, sync_tasks_of
+from articles.publishing.reconcile import (
+    RECONCILE_WINDOW,
+    cancel_all_tasks,
+    count_unscheduled,
+    reconcile_tasks,
+    sync_tasks,
+    sync_tasks_of,
+)
 from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
 from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
 from articles.publishing.review_locks import leave_review, release_soft_lock, soft_lock
@@ -163,6 +170,7 @@ __all__ = [
     "publish_now",
     "publish_update",
     "put_into_columns",
+    "count_unscheduled",
     "reconcile_reviews",
     "reconcile_tasks",
     "refusal_of",

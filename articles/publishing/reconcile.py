@@ -17,6 +17,7 @@ from scheduling.services import (
     EARLIEST,
     LATEST,
     among,
+    has_pending,
     lock_by_ids,
     pending_times,
     read_database_clock,
@@ -28,6 +29,7 @@ RECONCILE_WINDOW = timedelta(minutes=10)
 """How far ahead `reconcile_tasks` looks: well over the engine's preload window of 5 minutes."""
 
 _PAGE = 1000  # articles in one statement
+_MOST_COUNTED = 10_000  # unscheduled articles
 _COLUMNS = ("status", "publish_at", "embargo_until", "unpublish_at", "update__approved", "update__publish_at")
 
 Times = dict[str, datetime]
@@ -69,6 +71,15 @@ def reconcile_tasks() -> int:
     of its editor syncs the tasks.
     """
     return sum(_reconcile(page) for page in _pages(_near(read_database_clock() + RECONCILE_WINDOW)))
+
+
+def count_unscheduled(now: datetime) -> int:
+    """Approved articles that are due before `RECONCILE_WINDOW` ends and have no task, which `reconcile_tasks` repairs.
+
+    One statement, which reads the articles of the window by their index; it stops at `_MOST_COUNTED`.
+    """
+    due = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=now + RECONCILE_WINDOW)
+    return due.filter(~has_pending(PUBLISH))[:_MOST_COUNTED].count()
 
 
 @retried

@@ -36,11 +36,15 @@ def review_submitted(article_id: int, *, needs_reviewer: bool = False) -> None:
     """Review a submitted text and store the result; if the review fails, a reviewer decides."""
     try:
         while not _review_submitted(article_id, needs_reviewer=needs_reviewer):
-            logger.info("article %d or the words changed during its review; once more", article_id)
+            logger.info(
+                "article %d or the words changed during its review; once more",
+                article_id,
+                extra={"article_id": article_id},
+            )
     except DatabaseError:
         raise  # the task is tried again
     except Exception:
-        logger.exception("the review of article %d failed", article_id)
+        logger.exception("the review of article %d failed", article_id, extra={"article_id": article_id})
         give_to_reviewer(article_id)
 
 

@@ -60,14 +60,14 @@ def _run(release: Release, due: datetime) -> Drop | None:
         return Drop("the release failed; its page says why")  # without headlines: operators read this
     apply_release(release, members, at=now, by=None)
     _close(release, now)
-    transaction.on_commit(partial(_log_lateness, len(members), due), robust=True)
+    transaction.on_commit(partial(_log_lateness, release.pk, len(members), due), robust=True)
     return None
 
 
-def _log_lateness(members: int, due: datetime) -> None:
+def _log_lateness(release_id: int, members: int, due: datetime) -> None:
     """Log how late it is after the commit."""
     late = (clock.now() - due) / timedelta(milliseconds=1)
-    logger.info("released %d articles, late %.0f ms", members, late)
+    logger.info("released %d articles, late %.0f ms", members, late, extra={"release_id": release_id})
 
 
 def _close(release: Release, now: datetime) -> None:

@@ -6,9 +6,11 @@ images of its text. That an image is public is stored in the response cache, tag
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator
+from http import HTTPStatus
 from uuid import UUID
 
 from django.conf import settings
@@ -16,6 +18,7 @@ from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import (
@@ -33,10 +36,13 @@ from articles.publishing import open_link
 from headline.api.staff_required import requesting_user
 from scheduling.services import database_now
 
+logger = logging.getLogger(__name__)
+
 COOKIE_PREFIX = "preview-"
 """Of the cookies that hold the tokens of preview links."""
 
 FILE_NAME = re.compile(r"[\w-]+\.(jpeg|png|webp|avif)", re.ASCII)
+_RETRY_AFTER = 10  # seconds
 _MAX_TOKENS = 10  # read from a request's cookies
 _SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
@@ -95,6 +101,8 @@ def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
 def _public_file(request: HttpRequest, public: CachedResponse, ttl: float, pk: UUID, name: str) -> HttpResponseBase:
     etag = f'"{pk.hex}-{name}"'  # a file's name changes with its content
     response = get_conditional_response(request, etag) or _file(pk, name)
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        return response
     response.headers["ETag"] = etag
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     set_tag_headers(response, public.tags)
@@ -109,6 +117,15 @@ def _file(pk: UUID, name: str) -> HttpResponseBase:
         return HttpResponse(content_type=content_type, headers={**_SECURITY_HEADERS, "X-Accel-Redirect": path})
     try:
         file = default_storage.open(f"{pk}/{name}")
+        file.read(0)  # a bucket is asked for the file now, not when the response has begun
     except FileNotFoundError as error:
         raise Http404 from error
+    except Exception:  # each storage has its own exceptions
+        logger.exception("reading an image file failed: %s/%s", pk, name)
+        return HttpResponse(
+            _("The image storage does not respond: try again in a moment."),
+            status=HTTPStatus.SERVICE_UNAVAILABLE,
+            headers={"Retry-After": str(_RETRY_AFTER)},
+            content_type="text/plain; charset=utf-8",
+        )
     return FileResponse(file, content_type=content_type, headers=_SECURITY_HEADERS)

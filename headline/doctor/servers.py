@@ -8,12 +8,14 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
 from headline.doctor.findings import Area, Finding, Level
 from scheduling.clock import is_read_only
+from scheduling.failures import Trouble, trouble_of
+from scheduling.models import WorkerHeartbeat
 
 _TRIGGERS = frozenset(
     {
@@ -22,6 +24,12 @@ _TRIGGERS = frozenset(
         *("feed_article_tags_insert", "feed_article_tags_delete"),
     }
 )
+_HEARTBEATS = WorkerHeartbeat._meta.db_table
+_WRITES = {
+    "INSERT": f"INSERT INTO {_HEARTBEATS} SELECT * FROM {_HEARTBEATS} WHERE 1 = 0",  # noqa: S608 (a constant)
+    "UPDATE": f"UPDATE {_HEARTBEATS} SET queue = queue WHERE 1 = 0",  # noqa: S608
+    "DELETE": f"DELETE FROM {_HEARTBEATS} WHERE 1 = 0",  # noqa: S608
+}
 _NAMED = 5  # missing tables in a sentence
 _LEAST_PACKET = 16 * 1024 * 1024  # bytes; the longest article takes four million
 
@@ -36,10 +44,33 @@ def database_name() -> str:
 
 def check_database() -> Iterator[Finding]:
     """The tables are complete, and reads and writes go to one server that accepts both."""
-    yield from list(_check_migrations()) or _check_tables()
+    yield from list(_check_rights()) or list(_check_migrations()) or _check_tables()
     if connection.vendor == "mysql":
         yield from _check_primary()
         yield from _check_server()
+
+
+def _check_rights() -> Iterator[Finding]:
+    """Statements that change no row need the same rights as others."""
+    if _HEARTBEATS not in _tables():
+        return
+    refused = [verb for verb, statement in _WRITES.items() if _is_refused(statement)]
+    if refused and not (connection.vendor == "mysql" and is_read_only()):
+        text = _("The database refuses what its user writes (%(verbs)s): the user may only read.")
+        if connection.vendor == "sqlite":
+            advice = _("Let the user of Headline write the file of the database, and its directory.")
+        else:
+            advice = _("Grant the user all privileges on the database: GRANT ALL ON database.* TO user.")
+        yield Finding(Area.DATABASE, Level.FAILURE, text % {"verbs": ", ".join(refused)}, advice, "database_user_reads")
+
+
+def _is_refused(statement: str) -> bool:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+    except DatabaseError as error:
+        return trouble_of(error) is not Trouble.LOCKS
+    return False
 
 
 def _check_migrations() -> Iterator[Finding]:

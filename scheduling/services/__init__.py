@@ -6,12 +6,13 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
+from scheduling.log_fields import of_ids
 from scheduling.row_locks import among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
-from scheduling.services.lookup import pending_times
+from scheduling.services.lookup import has_pending, pending_times
 from scheduling.services.measuring import (
     LateHours,
     Lateness,
@@ -58,9 +59,11 @@ __all__ = [
     "delete_by_ids",
     "fail_task",
     "find_tasks",
+    "has_pending",
     "lateness_by_hour",
     "insert_rows",
     "lock_by_ids",
+    "of_ids",
     "overdue_before",
     "pending_times",
     "pipelined",

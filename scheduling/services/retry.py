@@ -9,6 +9,7 @@ from datetime import timedelta
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.log_fields import of_task
 from scheduling.metrics import failures
 from scheduling.models import TaskInfo, TaskInfoLog, by_ids
 from scheduling.services.hints import push_hints_on_commit
@@ -52,6 +53,7 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
         task.attempts,
         f"next at {task.execute_time:%H:%M:%S} UTC" if again else "dead",
         error.strip().rpartition("\n")[2],
+        extra=of_task(task),
     )
     return again
 

@@ -32,6 +32,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import compiled_for, pipelined
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
+from scheduling.log_fields import logged_with, of_ids
 from scheduling.metrics import refusals
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids, records_of
 from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_milliseconds
@@ -198,7 +199,8 @@ class Round:
             return {}
         self.beat()
         try:
-            suspects = self._attempt(ids, trusted=trusted)
+            with logged_with({"task_type": self.task_type, **of_ids("task", ids)}):
+                suspects = self._attempt(ids, trusted=trusted)
         except Exception as raised:
             error = raised
         else:
@@ -214,7 +216,8 @@ class Round:
     def _isolate_failure(self, ids: Sequence[int], error: BaseException, *, trusted: bool) -> dict[int, bool]:
         """Find the task that raised by its own fault, by halves, and count its attempt."""
         if len(ids) > 1:
-            logger.warning("a batch of %d failed (%s); its halves are run separately", len(ids), error)
+            text, which = "a batch of %d failed (%s); its halves are run separately", of_ids("task", ids)
+            logger.warning(text, len(ids), error, extra=which)
             return self._run_halves(ids, trusted=trusted)
         text = "".join(traceback.format_exception(error))
         try:
@@ -268,6 +271,7 @@ class Round:
         logger.error(
             "%s: %d tasks were refused and are retried in %.1f s. %s (%s)",
             self.task_type, len(self.refused), pause, trouble.label, error,
+            extra=of_ids("task", self.refused),
         )  # fmt: skip
         try:
             _defer(self.refused, pause)

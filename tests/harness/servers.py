@@ -103,7 +103,7 @@ _MARIADB_OPTIONS = (
 _MARIADB_INIT = """\
 CREATE DATABASE IF NOT EXISTS headline CHARACTER SET utf8mb4;
 CREATE USER IF NOT EXISTS headline@'%' IDENTIFIED BY 'headline';
-GRANT ALL ON *.* TO headline@'%';
+GRANT ALL ON *.* TO headline@'%' WITH GRANT OPTION;
 """
 
 

@@ -22,7 +22,7 @@ from django.core.management import load_command_class
 
 from headline import __version__
 from tests.conftest import serving
-from tests.harness import Process, base_dir, free_port, python
+from tests.harness import Process, base_dir, eventually, free_port, python
 
 pytestmark = pytest.mark.once
 
@@ -112,6 +112,7 @@ def _configuration(directory: Path, plain: int, secure: int) -> Path:
     site = re.sub(r"listen \[::\].*\n", "", site).replace("listen 80;", f"listen 127.0.0.1:{plain};")
     site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{secure} ssl;").replace("/run/headline", str(directory))
     site = site.replace("/etc/letsencrypt/live/news.example.org", str(directory))
+    site = site.replace("/var/log/nginx", str(directory))
     file = directory / "nginx.conf"
     paths = "".join(f"{name}_temp_path {directory}/{name}; " for name in ("client_body", "proxy", "fastcgi"))
     paths += "".join(f"{name}_temp_path {directory}/{name}; " for name in ("uwsgi", "scgi"))
@@ -147,3 +148,15 @@ def test_nginx_serves_the_site_over_tls(nginx: tuple[int, int]) -> None:
     assert status(f"https://127.0.0.1:{secure}/metrics")[0] == 403
     assert status(f"https://127.0.0.1:{secure}/protected/images/x.jpg")[0] == 404
     assert "proxy_not_counted" not in status(f"https://127.0.0.1:{secure}/readyz")[1]
+
+
+def test_the_access_log_of_nginx_has_no_secret(nginx: tuple[int, int], tmp_path: Path) -> None:
+    _plain, secure = nginx
+    secrets = ("preview/a-secret/", "calendar/a-secret.ics", "admin/reset/MQ/a-secret/", "search/?q=a-secret")
+    for path in secrets:
+        status(f"https://127.0.0.1:{secure}/{path}")
+    status(f"https://127.0.0.1:{secure}/latest/")
+    log = tmp_path / "headline.log"
+    eventually(lambda: log.exists() and "/latest/ 200 " in log.read_text(), 10)
+    assert "a-secret" not in log.read_text()
+    assert len(re.findall(r" [0-9a-f]{32}$", log.read_text(), re.MULTILINE)) == len(secrets) + 1

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,37 @@ def test_a_database_from_an_incomplete_dump(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(servers, "_tables", lambda: tables)
     texts = [str(one.text) for one in found(Area.DATABASE) if one.level is Level.FAILURE]
     assert texts == ["The database lacks tables or triggers: taskinfo, audit_refuses_update."]
+
+
+def test_a_database_whose_user_may_only_read() -> None:
+    """Real rights of a user of MariaDB; SQLite's connection is made read-only."""
+    sentence = "The database refuses what its user writes (INSERT, UPDATE, DELETE): the user may only read."
+    with reading_only():
+        texts = [str(one.text) for one in examine(outward=False) if one.level is Level.FAILURE]
+    assert [text for text in texts if "database" in text] == [sentence]
+    assert sentence not in [str(one.text) for one in found(Area.DATABASE)]
+
+
+@contextmanager
+def reading_only() -> Iterator[None]:
+    if connection.vendor == "sqlite":
+        connection.cursor().execute("PRAGMA query_only = ON")
+        yield
+        connection.cursor().execute("PRAGMA query_only = OFF")
+        return
+    settings = connection.settings_dict
+    name, user, password = settings["NAME"], settings["USER"], settings["PASSWORD"]
+    reader = f"r_{name}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {reader} IDENTIFIED BY 'reads'")
+        cursor.execute(f"GRANT SELECT, TRIGGER ON {name}.* TO {reader}")
+    connection.close()
+    settings.update(USER=reader, PASSWORD="reads")
+    yield
+    connection.close()
+    settings.update(USER=user, PASSWORD=password)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP USER {reader}")
 
 
 def test_migrations_that_are_not_applied() -> None:

@@ -76,6 +76,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("TIME_ZONE", "Mars/Olympus", "write a time zone"),
         ("TIME_ZONE", "../etc/passwd", "write a time zone"),
         ("LANGUAGE_CODE", "fr", "choose one of en, zh-hans"),
+        ("LOG_FORMAT", "xml", "choose one of text, json"),
         ("PROXY_COUNT", "-1", "at least 0"),
         ("METRICS_NETWORKS", "10.0.0.1/8", "contains no network"),
         ("METRICS_NETWORKS", "localhost", "contains no network"),

@@ -32,6 +32,7 @@ ENGLISH = (
     "headline/env.py",
     "headline/management/commands",
     "headline/media.py",
+    "headline/telemetry.py",
     "scheduling/management",
     "scheduling/queues",
     "scheduling/registry.py",

@@ -1,4 +1,4 @@
-"""requirements.lock: the pins of requirements.txt and all that they need, with hashes, and their licences."""
+"""requirements*.lock: the pins of requirements*.txt and all that they need, with hashes."""
 
 from __future__ import annotations
 
@@ -7,36 +7,60 @@ from importlib.metadata import PackageNotFoundError, requires
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from tests.harness import base_dir
 
-PINS = [
-    Requirement(line)
-    for line in (base_dir / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-]
-LOCK = (base_dir / "requirements.lock").read_text(encoding="utf-8")
-LOCKED = {
-    canonicalize_name(name): (version, rest.count("--hash=sha256:"))
-    for name, version, rest in re.findall(r"^([\w.-]+)==(\S+)((?:.*\\\n)*.*\n)", LOCK, re.MULTILINE)
-}
+NAMES = ("requirements", "requirements-dev", "requirements-telemetry")
+Locked = dict[NormalizedName, tuple[str, int]]
+
+each = pytest.mark.parametrize("name", NAMES)
 
 
-def test_the_lock_has_the_pinned_versions() -> None:
-    found = {pin.name: LOCKED.get(canonicalize_name(pin.name), ("none", 0))[0] for pin in PINS}
-    assert found == {pin.name: str(pin.specifier).removeprefix("==") for pin in PINS}, "run: make lock"
+def pins(name: str) -> list[Requirement]:
+    """What the file lists."""
+    lines = (base_dir / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if not line.startswith(("#", "-r"))]
 
 
-def test_every_package_has_hashes() -> None:
-    assert len(LOCKED) > len(PINS)
-    assert [name for name, (_version, hashes) in LOCKED.items() if not hashes] == []
+def locked(name: str) -> Locked:
+    """Version and number of hashes of each package."""
+    lock = (base_dir / f"{name}.lock").read_text(encoding="utf-8")
+    packages = re.findall(r"^([\w.-]+)==(\S+)((?:.*\\\n)*.*\n)", lock, re.MULTILINE)
+    return {canonicalize_name(name): (version, rest.count("--hash=sha256:")) for name, version, rest in packages}
 
 
-def test_the_lock_has_all_that_its_packages_need() -> None:
-    extras = {canonicalize_name(pin.name): pin.extras for pin in PINS}
-    missing = {(name, needed) for name in LOCKED for needed in _needs(name, extras.get(name, set())) - LOCKED.keys()}
+@each
+def test_the_lock_has_the_pinned_versions(name: str) -> None:
+    lock = locked(name)
+    found = {pin.name: lock.get(canonicalize_name(pin.name), ("none", 0))[0] for pin in pins(name)}
+    assert found == {pin.name: str(pin.specifier).removeprefix("==") for pin in pins(name)}, "run: make lock"
+
+
+@each
+def test_every_package_has_hashes(name: str) -> None:
+    assert len(locked(name)) > len(pins(name))
+    assert [package for package, (_version, hashes) in locked(name).items() if not hashes] == []
+
+
+@each
+def test_the_lock_has_all_that_its_packages_need(name: str) -> None:
+    extras = {canonicalize_name(pin.name): pin.extras for pin in [*pins("requirements"), *pins(name)]}
+    lock = locked(name)
+    missing = {(one, needed) for one in lock for needed in _needs(one, extras.get(one, set())) - lock.keys()}
     assert missing == set(), "run: make lock"
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_the_locks_have_the_same_versions(name: str) -> None:
+    both, other = locked("requirements"), locked(name)
+    assert {package: other[package] for package in both.keys() & other} == {
+        package: both[package] for package in both.keys() & other
+    }
+
+
+def test_tests_run_on_what_is_installed_in_production() -> None:
+    assert locked("requirements").keys() <= locked("requirements-dev").keys()
 
 
 def _needs(name: str, extras: set[str]) -> set[str]:
@@ -54,7 +78,9 @@ def _needs(name: str, extras: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("file", ["Containerfile", "Makefile", "docs/operations.md"])
 def test_installations_check_the_hashes(file: str) -> None:
-    lines = re.findall(r"^.*requirements\.(?:txt|lock).*$", (base_dir / file).read_text(), re.MULTILINE)
+    lines = re.findall(
+        r"^.*requirements(?:-dev|-telemetry)?\.(?:txt|lock).*$", (base_dir / file).read_text(), re.MULTILINE
+    )
     installs = [line for line in lines if "install" in line]
     assert installs
     assert [line for line in installs if "--require-hashes -r" not in line] == []
@@ -62,5 +88,6 @@ def test_installations_check_the_hashes(file: str) -> None:
 
 def test_the_licences_of_all_packages_are_listed() -> None:
     listed = re.findall(r"^\| ([\w.-]+) \|", (base_dir / "docs" / "licences.md").read_text(), re.MULTILINE)
-    elsewhere = {name for name, text in re.findall(r"^([\w.-]+)==(.*)", LOCK, re.MULTILINE) if " ; " in text}
-    assert LOCKED.keys() - set(map(canonicalize_name, listed)) <= elsewhere, "run: make sbom"
+    lock = (base_dir / "requirements.lock").read_text(encoding="utf-8")
+    elsewhere = {name for name, text in re.findall(r"^([\w.-]+)==(.*)", lock, re.MULTILINE) if " ; " in text}
+    assert locked("requirements").keys() - set(map(canonicalize_name, listed)) <= elsewhere, "run: make sbom"

@@ -15,9 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headline.health import Probe
 from scheduling.maintenance import Maintenance
-from scheduling.models import TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.services import add_task, read_database_clock, refresh
 from scheduling.worker import Worker
+from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,6 +101,19 @@ def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -
     for name, queue in (("a", "redis"), ("b", "database")):
         WorkerHeartbeat.objects.create(name=name, started_at=now, seen_at=now, queue=queue)
     assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 2)], [({}, 1)])
+
+
+def test_unscheduled_articles_are_counted_at_intervals(figures: Figures, settings: Any) -> None:
+    settings.METRICS_COUNT_INTERVAL = 0
+    assert figures("articles_unscheduled") == [({}, 0)]
+    make_article(status=APPROVED, publish_at=soon(minutes=1))
+    TaskInfo.objects.all().delete()
+    assert figures("articles_unscheduled") == [({}, 1)]
+    settings.METRICS_COUNT_INTERVAL = 3600
+    refresh()
+    assert figures("articles_unscheduled") == [({}, 1)]
+    settings.METRICS_COUNT_INTERVAL = 0
+    assert figures("articles_unscheduled") == [({}, 0)]
 
 
 def test_without_the_database_only_database_up_is_reported(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:

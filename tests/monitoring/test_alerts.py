@@ -33,6 +33,12 @@ read = time.time
 time.time = lambda: read() + {}
 run()
 """
+ARTICLE = """\
+from datetime import timedelta
+from django.utils.timezone import now
+from articles.models import Article
+Article.objects.create(title="News", status=Article.Status.APPROVED, publish_at=now() + timedelta(minutes=9))
+"""
 TOKEN = "a-token-for-prometheus"
 FASTER = 30
 """Times in the rules are divided by this."""
@@ -41,6 +47,7 @@ SETTINGS = {
     "SCHEDULING_REFRESH_INTERVAL": 1,
     "SCHEDULING_HEARTBEAT_INTERVAL": 1,
     "SCHEDULING_OVERDUE_ALARM": 3,
+    "METRICS_COUNT_INTERVAL": 1,
     "CDN_PURGE_URLS": [f"http://{HOST}:{PROXY}/"],
 }
 
@@ -241,6 +248,17 @@ def no_refresh(monitored: Monitored) -> Iterator[None]:
 
 
 @contextmanager
+def unscheduled_article(monitored: Monitored) -> Iterator[None]:
+    """Its task is gone, and the worker refreshes only when it starts."""
+    with no_refresh(monitored):
+        monitored.stand.call("manage.py", "shell", "-c", ARTICLE, env=monitored.env)
+        connection = monitored.stand.connect()
+        connection.cursor().execute("DELETE FROM taskinfo WHERE task_type = 'articles.publish'")
+        connection.close()
+        yield
+
+
+@contextmanager
 def wrong_clock(monitored: Monitored) -> Iterator[None]:
     monitored.web.stop()
     monitored.start_web(clock_ahead=5)
@@ -268,6 +286,7 @@ FAULTS: dict[str, Callable[[Monitored], Any]] = {
     "WorkersWithoutRedis": stopped_redis,
     "HintsLost": lost_hints,
     "RefreshStopped": no_refresh,
+    "ArticlesUnscheduled": unscheduled_article,
     "ClockOff": wrong_clock,
     "CacheErrors": readers_without_cache,
     "PurgesFail": refused_purges,

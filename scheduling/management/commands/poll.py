@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from scheduling.services import RunReport
 from scheduling.shutdown import stop_on_signals
 from scheduling.supervisor import supervise
 from scheduling.worker import Worker, runnable
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -67,11 +70,14 @@ class Command(BaseCommand):
     ) -> None:
         worker = Worker(task_types=options["types"], batch=options["batch"])
         if options["forever"] or options["seconds"]:
-            self.stderr.write(f"{worker.name} runs {', '.join(sorted(worker.task_types)) or 'nothing'}")
+            logger.info("%s runs %s", worker.name, ", ".join(sorted(worker.task_types)) or "nothing")
             report = worker.run(stopping, seconds=options["seconds"], beat=beat)
         else:
             report = worker.drain()
-        self.stdout.write(_summary(report))
+        if options["forever"]:
+            logger.info("%s stops: %s", worker.name, _summary(report))
+        else:
+            self.stdout.write(_summary(report))
         if report.refused and not (options["forever"] or options["seconds"]):
             raise CommandError(_refused_message(worker))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import transaction
 
 from articles.models import Article
-from articles.publishing import publish_now, reconcile_tasks, schedule_many, sync_tasks, unschedule
+from articles.publishing import count_unscheduled, publish_now, reconcile_tasks, schedule_many, sync_tasks, unschedule
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import refresh
+from scheduling.services import read_database_clock, refresh
 from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon, unpublish_tasks
 
 pytestmark = pytest.mark.django_db
@@ -225,3 +227,18 @@ def test_a_change_is_not_forgotten_when_a_deferred_field_is_loaded_after_it() ->
     assert partly.body == "The text."
     partly.save()
     assert publish_tasks(article) == [moved]
+
+
+def test_unscheduled_articles_are_counted_by_one_statement(django_assert_num_queries: Any) -> None:
+    """Approved, due soon or overdue, without a task; not drafts, and not what refresh looks at later."""
+    times = soon(minutes=-1), soon(minutes=2), soon(hours=2)
+    for time in times:
+        make_article(status=APPROVED, publish_at=time)
+    make_article(publish_at=times[1])
+    now = read_database_clock()
+    assert count_unscheduled(now) == 0
+    TaskInfo.objects.all().delete()
+    with django_assert_num_queries(1):
+        assert count_unscheduled(now) == 2
+    reconcile_tasks()
+    assert count_unscheduled(now) == 0

@@ -11,17 +11,21 @@ from uuid import uuid4
 
 import boto3
 import pytest
+from django.core.files.storage import default_storage
 from django.test import Client
+from django.urls import reverse
 from moto.server import ThreadedMotoServer
 
 from articles import images
 from articles.exceptions import NotStored
 from articles.models import Article, Image
+from headline.bucket import LIMITS
 from headline.env import WrongEnvironment
 from headline.media import accel_redirect, storage
 from tests.articles.factories import make_article, make_editor, soon
 from tests.articles.image_files import image_bytes, make_image, sent, shown
 from tests.conftest import Manage, Site
+from tests.harness import free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
@@ -99,6 +103,44 @@ def test_an_unreachable_bucket_leaves_no_files(in_bucket: Bucket, settings: Any)
     with pytest.raises(NotStored):
         images.upload(sent(image_bytes()), by=make_editor())
     assert not Image.objects.exists()
+
+
+def test_an_unreachable_bucket_is_named_to_editors_and_readers(
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a sentence, also when the focal point changes, which writes another crop."""
+    editor = make_editor()
+    image = make_image(editor)
+    monkeypatch.setitem(LIMITS, "retries", {"total_max_attempts": 1})
+    media = storage("MEDIA_STORAGE", f"s3://key:secret@images?endpoint=http://127.0.0.1:{free_port()}&region=eu")
+    settings.STORAGES = {**settings.STORAGES, "default": media.backend}
+    client.force_login(editor)
+    posts = {
+        reverse("admin:articles_image_upload"): {"file": sent(image_bytes(colour="red"))},
+        reverse("admin:articles_image_focus", args=[image.pk]): {"focus_x": 10, "focus_y": 10},
+    }
+    for address, values in posts.items():
+        response = client.post(address, values)
+        assert (response.status_code, response.json()) == (507, {"error": str(NotStored())}), address
+    change = reverse("admin:articles_image_change", args=[image.pk])
+    page = client.post(change, {"alt": image.alt, "title": image.title, "focus_x": 10, "focus_y": 10})
+    assert str(NotStored()) in page.content.decode()
+    address = f"/api/v1/desk/images/{image.pk}/"
+    response = client.patch(address, {"focus_x": 10}, content_type="application/json")
+    assert (response.status_code, response.json()["code"]) == (507, "not_stored")
+    response = client.get(image.thumbnail)
+    assert (response.status_code, response["Retry-After"], response["Cache-Control"]) == (
+        503,
+        "10",
+        "private, no-store",
+    )
+    assert Image.objects.get().focus_x == 50
+
+
+def test_a_bucket_that_does_not_respond_is_given_up_within_seconds(in_bucket: Bucket) -> None:
+    config = default_storage.connection.meta.client.meta.config  # type: ignore[attr-defined]
+    assert max(config.connect_timeout, config.read_timeout) <= 15
+    assert config.retries["total_max_attempts"] == 2
 
 
 def test_the_variable_reaches_the_storage(manage: Manage) -> None:

@@ -1,0 +1,110 @@
+"""While the database is in trouble, each kind of request gets 503 with `Retry-After`, whichever statement fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.db import DataError, OperationalError, ProgrammingError, connection
+from django.test import Client
+
+from articles.models import Article
+from tests.articles.factories import make_article, make_channel, make_user, soon
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOST = OperationalError(2013, "Lost connection to server during query")
+STATEMENTS = (1, 2, 3, 5, 8, 13)
+"""Of a request: the first ones are those of session, user and throttles; later ones those of view and template."""
+READER, EDITOR = "reader", "editor"
+LOG_IN = {"username": "alice", "password": "wrong"}
+REQUESTS = [
+    (READER, "GET", "/", {}),
+    (READER, "GET", "/article/{article}/", {}),
+    (READER, "GET", "/preview/a-token/", {}),
+    (READER, "GET", "/no/such/page/", {}),
+    (READER, "POST", "/admin/login/", LOG_IN),
+    (READER, "POST", "/admin/password_reset/", {"email": "alice@example.org"}),
+    (EDITOR, "GET", "/admin/", {}),
+    (EDITOR, "GET", "/admin/articles/article/{article}/change/", {}),
+    (EDITOR, "POST", "/admin/logout/", {}),
+    (EDITOR, "GET", "/api/v1/desk/articles/", {}),
+    (READER, "GET", "/api/v1/articles/", {}),
+]
+
+
+def failing(error: Exception, *, at: int = 1) -> Any:
+    """From this statement on, the database raises the error; `reached` says whether it was asked for so many."""
+    state = {"count": 0}
+
+    def execute(run: Callable[..., Any], *arguments: Any) -> Any:
+        state["count"] += 1
+        if state["count"] >= at:
+            raise error
+        return run(*arguments)
+
+    execute.reached = lambda: state["count"] >= at  # type: ignore[attr-defined]
+    return execute
+
+
+@pytest.fixture
+def article() -> Article:
+    return make_article(channel=make_channel(), status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+
+
+@pytest.fixture
+def editor() -> User:
+    return make_user("alice", is_superuser=True)
+
+
+def ask(user: User | None, method: str, path: str, values: dict[str, str], failure: Any, **headers: str) -> Any:
+    """The response of a request during a failure; None if it needs fewer statements."""
+    client = Client(raise_request_exception=False, headers=headers)
+    if user:
+        client.force_login(user)
+    for cache in caches.all():
+        cache.clear()
+    with connection.execute_wrapper(failure):
+        response = client.get(path) if method == "GET" else client.post(path, values)
+    return response if failure.reached() else None
+
+
+@pytest.mark.parametrize(("who", "method", "path", "values"), REQUESTS, ids=[" ".join(one[:3]) for one in REQUESTS])
+def test_a_lost_connection_is_503_at_each_statement(
+    who: str, method: str, path: str, values: dict[str, str], article: Article, editor: User
+) -> None:
+    user, path = editor if who == EDITOR else None, path.format(article=article.pk)
+    found = [ask(user, method, path, values, failing(LOST, at=number)) for number in STATEMENTS]
+    responses = [response for response in found if response is not None]
+    assert responses
+    assert [(one.status_code, one.headers["Retry-After"]) for one in responses] == [(503, "5")] * len(responses)
+    assert {one.headers["Cache-Control"] for one in responses} == {"private, no-store"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (OperationalError(1205, "Lock wait timeout exceeded"), 503),
+        (OperationalError(1114, "The table is full"), 503),
+        (OperationalError(1290, "The server is running with the --read-only option"), 503),
+        (OperationalError(1142, "INSERT command denied"), 503),
+        (ProgrammingError(1146, "Table does not exist"), 503),
+        (ProgrammingError(1064, "You have an error in your SQL syntax"), 500),
+        (DataError(1406, "Data too long for column"), 500),
+    ],
+)
+def test_only_trouble_of_the_database_is_503(error: Exception, status: int) -> None:
+    assert ask(None, "GET", "/latest/", {}, failing(error)).status_code == status
+
+
+def test_readers_get_a_page_and_programs_and_scripts_get_json() -> None:
+    page = ask(None, "GET", "/latest/", {}, failing(LOST))
+    assert "<h1>Unavailable for a moment</h1>" in page.content.decode()
+    program = ask(None, "GET", "/api/v1/articles/", {}, failing(LOST))
+    script = ask(None, "GET", "/admin/login/", {}, failing(LOST), sec_fetch_mode="cors")
+    for response in (program, script):
+        assert response.json()["code"] == "unavailable"
+        assert response.json()["detail"] == response.json()["error"]
