@@ -18,6 +18,7 @@ import redis
 
 from scheduling.queues.topics import encode_id
 from tests.chaos.history import Added, History, now
+from tests.chaos.outside import Outside
 from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
 from tests.chaos.system import System
 from tests.harness import Process, Server, Stand, eventually, rows
@@ -31,6 +32,7 @@ class Scene:
     """What faults need: the system, the history, and random numbers of their own."""
 
     system: System
+    outside: Outside
     history: History
     random: random.Random
     holds: Holds | None = None
@@ -228,8 +230,8 @@ def _lock_backwards(scene: Scene, ended: threading.Event) -> None:
 def hold_rows(scene: Scene) -> Iterator[None]:
     """Another program holds the rows of some articles that become due next, and of their tasks."""
     due = scene.rows(
-        "SELECT task_id, `key` FROM taskinfo WHERE task_type LIKE 'articles.%%' AND `key` REGEXP '^[0-9]+$'"
-        " ORDER BY execute_time LIMIT 2"
+        "SELECT task_id, `key` FROM taskinfo WHERE task_type IN"
+        " ('articles.publish', 'articles.unpublish', 'articles.update') ORDER BY execute_time LIMIT 2"
     )
     scene.holds = [int(key) for _task_id, key in due]
     with suppress(MySQLdb.Error), _transaction(scene) as cursor:
@@ -402,6 +404,25 @@ def _reset(proxy: Proxy, scene: Scene) -> Iterator[None]:
     yield
 
 
+# Mail server and CDN
+
+
+@contextmanager
+def refuse_mails(scene: Scene) -> Iterator[None]:
+    """The mail server accepts no mail."""
+    scene.outside.refuses_mails = True
+    yield
+    scene.outside.refuses_mails = False
+
+
+@contextmanager
+def refuse_purges(scene: Scene) -> Iterator[None]:
+    """The CDN refuses to purge."""
+    scene.outside.refuses_purges = True
+    yield
+    scene.outside.refuses_purges = False
+
+
 # Clocks
 
 
@@ -534,6 +555,8 @@ KINDS: Mapping[str, Kind] = {
     "Redis: one-way black hole": Kind(_between("redis", _swallow_one_way), "redis network"),
     "Redis: delays": Kind(_between("redis", _delay), "redis network"),
     "Redis: resets": Kind(_between("redis", _reset), "redis network", lasts=False),
+    "mail server away": Kind(refuse_mails, "mail"),
+    "CDN away": Kind(refuse_purges, "cdn"),
     "workers' clock set": Kind(skew_workers, "workers' clock"),
     "web server's clock set": Kind(skew_web, "web clock"),
     "poisoned burst": Kind(poison, "tasks", lasts=False, weight=3),

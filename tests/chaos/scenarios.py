@@ -1,0 +1,90 @@
+"""Scenarios, each of which needs one guard: without it, the checker finds a violation.
+
+Times begin when the articles are approved, which takes a while on a busy machine.
+"""
+
+from __future__ import annotations
+
+from tests.chaos.history import now
+from tests.chaos.script import Script
+
+
+def moved_in_sql(script: Script) -> None:
+    """The task of the old time runs before the new one."""
+    story = script.approved()
+    at = now() + 2.0
+    script.schedule(story, at)
+    script.editor.move_by_sql(story)
+    script.wait_until(at + 1.0)
+
+
+def over_while_workers_stand_still(script: Script) -> None:
+    """The time to be unpublished comes, and no worker does anything."""
+    story = script.live()
+    at = now() + 4.0
+    script.end(story, at)
+    script.wait_until(at - 0.5)  # when no cache may show any more that it has no end
+    with script.fault("all workers stopped"):
+        script.wait_until(at + 0.1)
+        script.look(story)
+
+
+def embargoed_beyond_its_time(script: Script) -> None:
+    """The embargo ends after the time to go live."""
+    story = script.approved()
+    at = now() + 2.0
+    script.schedule(story, at)
+    script.embargo(story, at + 2.0)
+    script.wait_until(at + 0.1)
+    script.look(story)
+    script.wait_until(at + 2.1)
+    script.look(story)
+
+
+def updated(script: Script) -> None:
+    """A new text replaces one that is in every cache."""
+    story = script.live()
+    script.look(story)
+    script.update(story)
+    script.wait_until(now() + 2.0)  # longer than caches may show the old one
+    script.look(story)
+
+
+def cached_until_it_is_over(script: Script) -> None:
+    """A page is in every cache when the clock removes it."""
+    story = script.live()
+    at = now() + 4.0
+    script.end(story, at)
+    script.wait_until(at - 1.0)  # after the last purge
+    script.look(story)
+    script.wait_until(at + 0.1)
+    script.look(story)
+
+
+def some_held(script: Script) -> None:
+    """Another program holds two of the articles, and their tasks, that are due at the same instant."""
+    stories = [script.approved() for _ in range(6)]
+    at = now() + 4.0
+    for story in stories:
+        script.schedule(story, at)
+    with script.fault("rows held"):
+        script.wait_until(at + 6.0)  # longer than a worker would wait for a lock
+
+
+def released_with_a_retracted_member(script: Script) -> None:
+    """A release that was ready is not any more."""
+    members = [script.approved(), script.approved()]
+    at = now() + 3.0
+    script.release(members, at)
+    script.editor.retract(members[0])
+    script.wait_until(at + 0.5)
+    script.look(members[1])
+
+
+def slowly_mailed(script: Script) -> None:
+    """The mail server takes longer than workers wait between two looks for tasks."""
+    script.scene.outside.takes = 2.5
+    script.live()
+    script.live()  # one of both authors wants mails
+    script.wait_until(now() + 3.0)
+    script.scene.outside.takes = 0.0
