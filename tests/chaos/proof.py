@@ -151,10 +151,14 @@ def _running(threads: Sequence[threading.Thread], stopping: threading.Event, pat
         thread.join(patience)
 
 
-def settle(scene: Scene, seconds: float = SETTLED) -> float:
-    """Refresh, which adds the tasks of articles that were moved in SQL, and wait until no task is pending any more."""
+def settle(scene: Scene, seconds: float = SETTLED, *, refreshing: bool = True) -> float:
+    """Wait until no task is pending any more, and return when nothing was due.
+
+    Before, refresh adds the tasks of articles that were moved in SQL.
+    """
     deadline = time.monotonic() + seconds
-    scene.system.refresh().wait(seconds)
+    if refreshing:
+        scene.system.refresh().wait(seconds)
     while time.monotonic() < deadline:
         began = now()
         with suppress(MySQLdb.Error):

@@ -5,7 +5,10 @@ Times begin when the articles are approved, which takes a while on a busy machin
 
 from __future__ import annotations
 
+from threading import Thread
+
 from tests.chaos.history import now
+from tests.chaos.newsroom import Story
 from tests.chaos.script import Script
 
 
@@ -88,3 +91,39 @@ def slowly_mailed(script: Script) -> None:
     script.live()  # one of both authors wants mails
     script.wait_until(now() + 3.0)
     script.scene.outside.takes = 0.0
+
+
+def in_short(script: Script) -> None:
+    """A worker dies, Redis is emptied and MariaDB stands still, while an editor moves one article and cancels another.
+
+    Articles become due before, during and after each fault.
+    """
+    first, second, third, during, moved, cancelled = [script.approved() for _ in range(6)]
+    at = now() + 2.5
+    for story, after in ((first, 0.0), (second, 0.0), (third, 0.6), (during, 1.2), (moved, 2.6), (cancelled, 2.6)):
+        script.schedule(story, at + after)
+    script.end(second, at + 2.2)
+    script.wait_until(at - 0.02)
+    with script.fault("worker killed"):
+        pass
+    script.wait_until(at + 0.3)
+    script.look(first, 2)
+    with script.fault("Redis flushed"):
+        pass
+    script.wait_until(at + 0.9)
+    with script.fault("MariaDB frozen"):
+        editing = Thread(target=_change_plans, args=[script, moved, cancelled, at + 3.2])
+        editing.start()
+        script.wait_until(at + 1.5)
+    editing.join()
+    script.unpublish(third)
+    script.wait_until(at + 2.7)
+    for story in (first, second, third, during, moved, cancelled):
+        script.look(story, 2)
+    script.wait_until(at + 3.4)
+    script.look(moved, 2)
+
+
+def _change_plans(script: Script, moved: Story, cancelled: Story, at: float) -> None:
+    script.schedule(moved, at)
+    script.unschedule(cancelled)

@@ -79,9 +79,19 @@ class Script:
         body = {"publish_at": iso(at)}
         self.editor.send("schedule_release", [], f"releases/{pk}/schedule/", body, release=name, values=body)
 
-    def look(self, story: Story) -> None:
+    def unschedule(self, story: Story) -> None:
+        """Remove its time."""
+        with suppress(Refused, Uncertain):
+            self.editor.unschedule(story)
+
+    def unpublish(self, story: Story) -> None:
+        """Remove it from the site."""
+        with suppress(Refused, Uncertain):
+            self.editor.unpublish(story)
+
+    def look(self, story: Story, times: int = _LOOKS) -> None:
         """Look at its pages, often enough to see them from all processes."""
-        for _ in range(_LOOKS):
+        for _ in range(times):
             self.reader.look_at(story)
 
     @contextmanager
@@ -110,14 +120,15 @@ def play(
     settings: str = "{}",
     latest: float = LATEST,
     has_cdn: bool = True,
+    refreshing: bool = True,
 ) -> Verdict:
-    """The verdict on these scenarios, one after the other, with the code in `source`."""
+    """The verdict on these scenarios, one after the other, with the code in `source`; see `settle`."""
 
     def work(newsroom: Newsroom, scene: Scene) -> float:
         script = Script(newsroom, scene, seed)
         for scenario in scenarios:
             scenario(script)
-        return settle(scene)
+        return settle(scene, refreshing=refreshing)
 
     verdict, _history = account(
         stand, directory, work, seed=seed, source=source, settings=settings, latest=latest, with_clocks=False,

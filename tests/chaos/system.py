@@ -48,6 +48,7 @@ class System:
         self._directory = directory
         self._settings = settings
         self._with_clocks = with_clocks
+        self._is_production = with_clocks or source != base_dir  #: and not made from processes that imported all before
         self._resources = ExitStack()
         self._lock = threading.Lock()
         self.port = free_port()
@@ -82,6 +83,7 @@ class System:
 
     def start_web(self) -> None:
         """Start gunicorn with two processes."""
+        application = "headline.wsgi" if self._is_production else "tests.harness.warm_wsgi"
         bind = f"127.0.0.1:{self.port}"
         options = [
             "--bind",
@@ -93,7 +95,7 @@ class System:
             "--preload",
             "--no-control-socket",
         ]
-        self.web = self._start("web", "-m", "gunicorn", "headline.wsgi", *options)
+        self.web = self._start("web", "-m", "gunicorn", application, *options)
 
     def start_workers(self) -> None:
         """Start the supervisor with two workers."""
@@ -141,7 +143,7 @@ class System:
         if self._with_clocks:
             library, offset = self._directory / "clock.so", self._directory / f"clock-{machine}"
             environment |= {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
-        if self._with_clocks or self._source != base_dir:
+        if self._is_production:
             process = Process([python, "-u", *command], env=environment, cwd=self._source)
         else:
             process = PythonProcess(command, env=environment)
