@@ -69,6 +69,9 @@ class Late:
     cause: str
     recovery: float
 
+    def __str__(self) -> str:
+        return f"{self.at - self.due:.1f} s late, {self.recovery:.1f} s after {self.cause or 'nothing'}"
+
 
 @dataclass
 class Verdict:
@@ -263,11 +266,23 @@ class Checker:
             self.verdict.add(TWICE if repeated else UNEXPLAINED, str(story), f"was {action} without a reason")
         elif entry["at"] < due - TOLERANCE:
             self.verdict.add(EARLY, str(story), f"was {action} {due - entry['at']:.3f} s early")
+        else:
+            self._check_prompt(story, action, due, entry)
         if action == "published":
             return replace(state, is_stamped=True)
         if action == "unpublished":
             return replace(state, is_shown=False, is_stamped=True)
         return state.updated()
+
+    def _check_prompt(self, story: Story, action: str, due: float, entry: Row) -> None:
+        """The system did it soon, even if its task was added too late; what was moved in SQL may wait for refresh."""
+        before = [one for one in story.operations if one.began <= entry["at"]]
+        asked = max((one.ended for one in before), default=due)
+        if any(one.name == "move by SQL" for one in before):
+            return
+        late = self._lateness(str(story), max(due, asked), entry["at"], entry["article_id"])
+        if late.recovery > self.latest:
+            self.verdict.add(LATE, str(story), f"was {action} {late}")
 
     def _after_release(self, story: Story, state: State, entry: Row) -> State:
         times = self._times_of(entry["release_id"])
@@ -518,14 +533,17 @@ class Checker:
 
     def _note_lateness(self, subject: str, due: float, at: float, asked: float, task: Row | None = None) -> None:
         self.verdict.checked["due"] += 1
-        due = max(due, asked)
-        cause = self._cause(due, at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None)
-        ended = min(cause.ended, at) if cause else due
-        late = Late(subject, due, at, cause.kind if cause else "", at - max(ended, due))
+        late = self._lateness(
+            subject, max(due, asked), at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None
+        )
         self.verdict.lateness.append(late)
         if late.recovery > self.latest + (_LEASES.get(task["task_type"], 0.0) if task else 0.0):
-            text = f"{at - due:.1f} s late, {late.recovery:.1f} s after {late.cause or 'nothing'}"
-            self.verdict.add(LATE, subject, text)
+            self.verdict.add(LATE, subject, str(late))
+
+    def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
+        cause = self._cause(due, at, article)
+        ended = min(cause.ended, at) if cause else due
+        return Late(subject, due, at, cause.kind if cause else "", at - max(ended, due))
 
     def _cause(self, due: float, at: float, article: int | None) -> FaultRecord | None:
         """The fault that ended last among those that were on since the due time; none if it was on time."""

@@ -226,9 +226,18 @@ def _lock_backwards(scene: Scene, ended: threading.Event) -> None:
                 ended.wait(0.01)
 
 
-@contextmanager
-def hold_rows(scene: Scene) -> Iterator[None]:
+def hold_rows(scene: Scene) -> AbstractContextManager[None]:
     """Another program holds the rows of some articles that become due next, and of their tasks."""
+    return _held(scene, with_tasks=True)
+
+
+def hold_articles(scene: Scene) -> AbstractContextManager[None]:
+    """The same without their tasks."""
+    return _held(scene, with_tasks=False)
+
+
+@contextmanager
+def _held(scene: Scene, *, with_tasks: bool) -> Iterator[None]:
     due = scene.rows(
         "SELECT task_id, `key` FROM taskinfo WHERE task_type IN"
         " ('articles.publish', 'articles.unpublish', 'articles.update') ORDER BY execute_time LIMIT 2"
@@ -237,7 +246,8 @@ def hold_rows(scene: Scene) -> Iterator[None]:
     with suppress(MySQLdb.Error), _transaction(scene) as cursor:
         for task_id, key in due:
             cursor.execute(f"SELECT 1 FROM articles_article WHERE id = {key} FOR UPDATE SKIP LOCKED")
-            cursor.execute(f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE SKIP LOCKED")
+            if with_tasks:
+                cursor.execute(f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE SKIP LOCKED")
         yield
         return
     yield  # MariaDB is away
@@ -538,7 +548,8 @@ KINDS: Mapping[str, Kind] = {
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),
     "MariaDB out of connections": Kind(exhaust_connections, "mariadb"),
     "deadlocks": Kind(deadlock, "rows"),
-    "rows held": Kind(hold_rows, "rows", weight=2),
+    "rows held": Kind(hold_rows, "rows"),
+    "articles held": Kind(hold_articles, "rows"),
     "Redis flushed": Kind(flush_redis, "redis", lasts=False, weight=2),
     "Redis killed": Kind(kill_redis, "redis"),
     "Redis frozen": Kind(freeze_redis, "redis"),

@@ -127,6 +127,14 @@ MUTANTS = (
         scenario=scenarios.some_held,
     ),
     _mutant(
+        "no worker waits for a locked article",
+        _PUBLISH,
+        "return lock_by_ids(Article, ids, skip_locked=True).values_list",
+        "return lock_by_ids(Article, ids).values_list",
+        LATE,
+        scenario=scenarios.some_articles_held,
+    ),
+    _mutant(
         "the sweep finds lost hints",
         "scheduling/services/refreshing.py",
         "ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)",
@@ -156,9 +164,8 @@ MUTANTS = (
         "articles/signals.py",
         "    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))\n",
         "",
-        LOST,
         LATE,
-        faults=_CALM,
+        scenario=scenarios.scheduled,
     ),
     _mutant(
         "a publication is recorded",
@@ -184,7 +191,7 @@ MUTANTS = (
         EARLY,
         LOST,
         UNEXPLAINED,
-        faults=_CALM,
+        scenario=scenarios.released_after_its_own_time,
     ),
     _mutant(
         "a release is checked before it is published",

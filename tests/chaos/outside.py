@@ -23,13 +23,11 @@ class Outside:
         self._has_cdn = has_cdn
         self.refuses_mails = self.refuses_purges = False
         self.takes = 0.0  #: seconds from receiving a mail to the response
-        self._mail = ThreadingTCPServer((_HOST, 0), _handler(_Mail, self))
-        self._cdn = ThreadingHTTPServer((_HOST, 0), _handler(_Purge, self))
+        self._mail = _MailServer((_HOST, 0), _handler(_Mail, self))
+        self._cdn = _Cdn((_HOST, 0), _handler(_Purge, self))
 
     def __enter__(self) -> Self:
         for server in (self._mail, self._cdn):
-            server.daemon_threads = True
-            server.handle_error = _ignore  # type: ignore[method-assign]
             threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
         if self._has_cdn:
             self.history.add(Purged(began=now(), ended=now(), keys=()))
@@ -47,10 +45,6 @@ class Outside:
         """The variables that make Headline use them."""
         cdn = {"CDN_PURGE_URLS": f"http://{_HOST}:{self._cdn.server_address[1]}/"} if self._has_cdn else {}
         return {"EMAIL_URL": f"smtp://{_HOST}:{self._mail.server_address[1]}", **cdn}
-
-
-def _ignore(*connection: object) -> None:
-    """The process that sent it was killed."""
 
 
 def _handler(kind: type[Any], outside: Outside) -> type[Any]:
@@ -107,3 +101,17 @@ class _Purge(BaseHTTPRequestHandler):
 
     def log_message(self, *arguments: object) -> None:
         """Print nothing."""
+
+
+class _MailServer(ThreadingTCPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore it: the process that sent the mail was killed."""
+
+
+class _Cdn(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore it: the process that sent the purge was killed."""

@@ -12,6 +12,14 @@ from tests.chaos.newsroom import Story
 from tests.chaos.script import Script
 
 
+def scheduled(script: Script) -> None:
+    """Nothing else happens."""
+    story = script.approved()
+    at = now() + 2.0
+    script.schedule(story, at)
+    script.wait_until(at + 5.0)  # before the refresh at the end, which adds a missing task
+
+
 def moved_in_sql(script: Script) -> None:
     """The task of the old time runs before the new one."""
     story = script.approved()
@@ -65,12 +73,21 @@ def cached_until_it_is_over(script: Script) -> None:
 
 
 def some_held(script: Script) -> None:
-    """Another program holds two of the articles, and their tasks, that are due at the same instant."""
+    """Another program holds two of the articles that are due at the same instant, and their tasks."""
+    _hold(script, "rows held")
+
+
+def some_articles_held(script: Script) -> None:
+    """The same without their tasks."""
+    _hold(script, "articles held")
+
+
+def _hold(script: Script, fault: str) -> None:
     stories = [script.approved() for _ in range(6)]
     at = now() + 4.0
     for story in stories:
         script.schedule(story, at)
-    with script.fault("rows held"):
+    with script.fault(fault):
         script.wait_until(at + 6.0)  # longer than a worker would wait for a lock
 
 
@@ -82,6 +99,17 @@ def released_with_a_retracted_member(script: Script) -> None:
     script.editor.retract(members[0])
     script.wait_until(at + 0.5)
     script.look(members[1])
+
+
+def released_after_its_own_time(script: Script) -> None:
+    """An article that has a time joins a release that is later."""
+    members = [script.approved(), script.approved()]
+    at = now() + 3.0
+    script.schedule(members[0], at)
+    script.release(members, at + 2.0)
+    script.wait_until(at + 0.3)
+    script.look(members[0])
+    script.wait_until(at + 2.5)
 
 
 def slowly_mailed(script: Script) -> None:

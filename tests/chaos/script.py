@@ -76,8 +76,8 @@ class Script:
         for story in members:
             body = {"article": story.article}
             self.editor.send("joined_release", [story], f"releases/{pk}/members/", body, release=name)
-        body = {"publish_at": iso(at)}
-        self.editor.send("schedule_release", [], f"releases/{pk}/schedule/", body, release=name, values=body)
+        time_set = {"publish_at": iso(at)}
+        self.editor.send("schedule_release", [], f"releases/{pk}/schedule/", time_set, release=name, values=time_set)
 
     def unschedule(self, story: Story) -> None:
         """Remove its time."""

@@ -378,6 +378,15 @@ def test_a_task_that_went_wrong_is_found(ledger: Ledger, values: Row, kind: str)
     assert kind in ledger.kinds()
 
 
+def test_an_article_whose_task_was_added_late_is_late(ledger: Ledger) -> None:
+    at = DUE + 25
+    ledger.logs = [ledger.log(promised_at=at, execute_time=at, executed_at=at)]
+    ledger.published["at"] = at
+    assert ledger.kinds() == [LATE]
+    ledger.do(10, "move by SQL", {"publish_at": iso(DUE)})  # which adds none
+    assert ledger.kinds() == []
+
+
 def test_a_task_that_is_closed_and_pending_may_run_twice(ledger: Ledger) -> None:
     ledger.tasks = [{"task_id": 70, "task_type": "articles.publish", "key": "7", "execute_time": DUE}]
     assert ledger.kinds() == [TWICE]
