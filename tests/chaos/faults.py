@@ -83,6 +83,15 @@ def kill_worker(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def kill_all_workers(scene: Scene) -> Iterator[None]:
+    """All workers die of SIGKILL; their supervisor starts others."""
+    for pid in children(scene.system.workers.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    yield
+
+
+@contextmanager
 def kill_web(scene: Scene) -> Iterator[None]:
     """A process of the web server dies of SIGKILL."""
     _kill_one(scene, scene.system.web)
@@ -240,8 +249,8 @@ def hold_articles(scene: Scene) -> AbstractContextManager[None]:
 def _held(scene: Scene, *, with_tasks: bool) -> Iterator[None]:
     due = scene.rows(
         "SELECT task_id, `key` FROM taskinfo WHERE task_type IN"
-        " ('articles.publish', 'articles.unpublish', 'articles.update') ORDER BY execute_time LIMIT 2"
-    )
+        " ('articles.publish', 'articles.unpublish', 'articles.update') ORDER BY execute_time, task_id DESC LIMIT 2"
+    )  # of one instant the last: who waits for these has locked the others
     scene.holds = [int(key) for _task_id, key in due]
     with suppress(MySQLdb.Error), _transaction(scene) as cursor:
         for task_id, key in due:
@@ -536,6 +545,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "worker killed": Kind(kill_worker, "worker", lasts=False, weight=3),
+    "all workers killed": Kind(kill_all_workers, "worker", lasts=False),
     "worker stopped": Kind(stop_worker, "worker", weight=2),
     "all workers stopped": Kind(stop_all_workers, "worker"),
     "supervisor killed": Kind(kill_supervisor, "worker"),

@@ -251,4 +251,12 @@ MUTANTS = (
         TWICE,
         scenario=scenarios.slowly_mailed,
     ),
+    _mutant(
+        "a purge of a dead worker is sent again soon",
+        "articles/handlers.py",
+        "at_least_once=True, lease=_PURGE_LEASE",
+        "at_least_once=True",
+        LATE,
+        scenario=scenarios.purged_by_workers_that_die,
+    ),
 )

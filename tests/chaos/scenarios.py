@@ -10,6 +10,7 @@ from threading import Thread
 from tests.chaos.history import now
 from tests.chaos.newsroom import Story
 from tests.chaos.script import Script
+from tests.harness import eventually
 
 
 def scheduled(script: Script) -> None:
@@ -82,6 +83,10 @@ def some_articles_held(script: Script) -> None:
     _hold(script, "articles held")
 
 
+def _is_leased(script: Script, task_type: str) -> bool:
+    return bool(script.scene.rows("SELECT 1 FROM taskinfo WHERE task_type = %s AND lease_token <> ''", task_type))
+
+
 def _hold(script: Script, fault: str) -> None:
     stories = [script.approved() for _ in range(6)]
     at = now() + 4.0
@@ -119,6 +124,17 @@ def slowly_mailed(script: Script) -> None:
     script.live()  # one of both authors wants mails
     script.wait_until(now() + 3.0)
     script.scene.outside.takes = 0.0
+
+
+def purged_by_workers_that_die(script: Script) -> None:
+    """All workers are killed while one of them waits for the response of the CDN."""
+    story = script.live()
+    script.wait_until(now() + 2.0)  # the last purge of its publication is over
+    script.scene.outside.takes = 5.0
+    script.unpublish(story)
+    eventually(lambda: _is_leased(script, "articles.purge"), 10)
+    with script.fault("all workers killed"):
+        script.scene.outside.takes = 0.0
 
 
 def in_short(script: Script) -> None:
