@@ -67,7 +67,7 @@ def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> lis
 
 
 def renew_lease(task: TaskInfo, seconds: float) -> bool:
-    """Extend a lease, to so many seconds from now; False if the task was leased again, rescheduled, cancelled or closed."""
+    """Extend a lease by `seconds`; False if the task was leased again, rescheduled, cancelled or closed."""
     until = read_database_clock() + timedelta(seconds=seconds)
     return bool(by_ids([task.task_id]).filter(lease_token=task.lease_token).update(leased_until=until))
 

@@ -228,7 +228,7 @@ class Checker:
         self._check_end(story, state, bool(events))
 
     def _check_purge(self, story: Story, entry: Row, until: float) -> None:
-        """The CDN was told about a change, and in time."""
+        """The CDN got a purge after a change, and in time."""
         self.verdict.checked["purges"] += 1
         keys, since = {"site", f"article:{entry['article_id']}"}, entry["at"] - TOLERANCE
         if not any(since <= one.began <= until and not keys.isdisjoint(one.keys) for one in self.purges):

@@ -454,7 +454,7 @@ def test_a_mail_that_no_one_wants_is_unexplained(ledger: Ledger) -> None:
         (40, "site", [LOST]),
     ],
 )
-def test_the_cdn_is_told_about_a_change_and_soon(ledger: Ledger, at: float, key: str, kinds: list[str]) -> None:
+def test_a_change_is_purged_from_the_cdn_and_soon(ledger: Ledger, at: float, key: str, kinds: list[str]) -> None:
     unpublish(ledger, 30)
     ledger.records += [Purged(began=1, ended=1, keys=()), Purged(began=at, ended=at, keys=["news", key])]
     assert ledger.kinds() == kinds
