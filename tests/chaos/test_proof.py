@@ -30,7 +30,7 @@ def test_every_article_is_accounted_for_whatever_fails(stand: Stand, tmp_path: P
 
 def test_every_article_mail_and_purge_is_accounted_for_in_short(stand: Stand, tmp_path: Path) -> None:
     """R0.5 R1.6 R2.5 R2.6: killed worker, emptied Redis, frozen MariaDB, changed plans."""
-    leases = '{"SCHEDULING_LEASE": 3}'  # a mail of the killed worker need not wait for 30 s
+    leases = '{"SCHEDULING_LEASE": 5}'  # a mail of the killed worker need not wait for 30 s
     verdict = play(stand, tmp_path, [in_short], seed=1, settings=leases, refreshing=False)
     assert not verdict.violations, (tmp_path / "output-1.txt").read_text()
     accounted = {name: verdict.checked[name] for name in ("articles", "due", "mails", "purges", "sights")}
