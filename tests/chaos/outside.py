@@ -22,7 +22,7 @@ class Outside:
         self.history = history
         self._has_cdn = has_cdn
         self.refuses_mails = self.refuses_purges = False
-        self.takes = 0.0  #: seconds from receiving a mail or a purge to the response
+        self.mail_takes = self.purge_takes = 0.0  #: seconds from receiving one to the response
         self._mail = _MailServer((_HOST, 0), _handler(_Mail, self))
         self._cdn = _Cdn((_HOST, 0), _handler(_Purge, self))
 
@@ -79,7 +79,7 @@ class _Mail(StreamRequestHandler):
         if line:
             moment, message = now(), BytesParser().parsebytes(b"".join(lines))
             self.outside.history.add(Mailed(began=moment, ended=moment, message=str(message["Message-ID"])))
-            time.sleep(self.outside.takes)
+            time.sleep(self.outside.mail_takes)
 
     def _respond(self, text: str) -> None:
         self.wfile.write(f"{text}\r\n".encode())
@@ -95,7 +95,7 @@ class _Purge(BaseHTTPRequestHandler):
         if not self.outside.refuses_purges:
             moment, keys = now(), str(self.headers["Surrogate-Key"]).split()
             self.outside.history.add(Purged(began=moment, ended=moment, keys=keys))
-            time.sleep(self.outside.takes)
+            time.sleep(self.outside.purge_takes)
         self.send_response(503 if self.outside.refuses_purges else 200)
         self.send_header("Content-Length", "0")
         self.end_headers()

@@ -119,22 +119,22 @@ def released_after_its_own_time(script: Script) -> None:
 
 def slowly_mailed(script: Script) -> None:
     """The mail server takes longer than workers wait between two looks for tasks."""
-    script.scene.outside.takes = 2.5
+    script.scene.outside.mail_takes = 2.5
     script.live()
     script.live()  # one of both authors wants mails
     script.wait_until(now() + 3.0)
-    script.scene.outside.takes = 0.0
+    script.scene.outside.mail_takes = 0.0
 
 
 def purged_by_workers_that_die(script: Script) -> None:
     """All workers are killed while one of them waits for the response of the CDN."""
     story = script.live()
     script.wait_until(now() + 2.0)  # the last purge of its publication is over
-    script.scene.outside.takes = 5.0
+    script.scene.outside.purge_takes = 5.0
     script.unpublish(story)
     eventually(lambda: _is_leased(script, "articles.purge"), 10)
     with script.fault("all workers killed"):
-        script.scene.outside.takes = 0.0
+        script.scene.outside.purge_takes = 0.0
 
 
 def in_short(script: Script) -> None:
