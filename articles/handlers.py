@@ -165,11 +165,13 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
         ping(given["topics"] if "topics" in given else topics(given["articles"], are_gone=given.get("are_gone", True)))
 
 
+_PURGE_LEASE = 3.0
+"""Seconds after which a purge is sent again if its worker has died."""
 _MAX_PURGE_ATTEMPTS = 6
 """Attempts, over more than a minute, after which the responses to purge have expired by themselves."""
 
 
-@handler(PURGE, max_attempts=8, at_least_once=True, label=_("CDN purge"), namer=titles)
+@handler(PURGE, max_attempts=8, at_least_once=True, lease=_PURGE_LEASE, label=_("CDN purge"), namer=titles)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
     """Purge changed pages from the CDN."""
     for task in tasks:

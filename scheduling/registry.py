@@ -20,7 +20,8 @@ some milliseconds before the tasks are due, as of the due time, so that only its
 
 `at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
-twice: its id is the idempotency key.
+twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
+(default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[
 
 @dataclass(frozen=True)
 class Handler:
-    """A registered function and its options, see `handler`; `max_attempts` None means the setting's default."""
+    """A registered function and its options, see `handler`; None means the setting's default."""
 
     function: HandlerFunction
     max_attempts: int | None = None
@@ -71,6 +72,7 @@ class Handler:
     namer: Namer | None = None
     recoverable: bool = False
     runs_ahead: bool = False
+    lease: float | None = None
 
 
 _handlers: dict[str, Handler] = {}
@@ -87,6 +89,7 @@ def handler(
     namer: Namer | None = None,
     recoverable: bool = False,
     runs_ahead: bool = False,
+    lease: float | None = None,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
@@ -101,7 +104,7 @@ def handler(
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
         _handlers[task_type] = Handler(
-            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable, runs_ahead
+            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable, runs_ahead, lease
         )
         return function
 

@@ -110,9 +110,15 @@ def _lease(free: Mapping[str, int]) -> Iterator[TaskInfo]:
     if not TaskInfo.objects.filter(task_type__in=left).due(now).free(now).exists():
         return  # a query is cheaper than a claim
     for task_type, priority, _ in topics_with_tasks():
-        while left.get(task_type, 0) and (tasks := poll(task_type, priority)):
+        while left.get(task_type, 0) and (tasks := poll(task_type, priority, lease=_lease_of(task_type))):
             left[task_type] -= 1
             yield from tasks
+
+
+def _lease_of(task_type: str) -> float:
+    """The seconds after which a task of this type runs again if its worker has died."""
+    found = registry.get(task_type)
+    return (found.lease if found else None) or conf.LEASE
 
 
 def run_side_effects(task_types: Collection[str]) -> None:
@@ -144,10 +150,10 @@ def _renewing_lease(task: TaskInfo) -> Iterator[None]:
 
 
 def _renew(task: TaskInfo, done: threading.Event) -> None:
-    ends = time.monotonic() + conf.MAX_LEASE
-    while not done.wait(conf.LEASE / 3) and time.monotonic() < ends:
+    ends, lease = time.monotonic() + conf.MAX_LEASE, _lease_of(task.task_type)
+    while not done.wait(lease / 3) and time.monotonic() < ends:
         try:
-            renew_lease(task)
+            renew_lease(task, lease)
         except Exception as error:
             log_failure(logger, f"the lease of {task} was not renewed; the renewal is retried", error)
             connections.close_all()

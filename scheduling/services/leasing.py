@@ -66,9 +66,9 @@ def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> lis
     return tasks
 
 
-def renew_lease(task: TaskInfo) -> bool:
-    """Extend a lease by `LEASE`; False if the task was leased again, rescheduled, cancelled or closed."""
-    until = read_database_clock() + timedelta(seconds=conf.LEASE)
+def renew_lease(task: TaskInfo, seconds: float) -> bool:
+    """Extend a lease by `seconds`; False if the task was leased again, rescheduled, cancelled or closed."""
+    until = read_database_clock() + timedelta(seconds=seconds)
     return bool(by_ids([task.task_id]).filter(lease_token=task.lease_token).update(leased_until=until))
 
 

@@ -9,22 +9,26 @@ import django
 
 django.setup()
 
-from django.utils import timezone  # noqa: E402 (models need a Django that is set up)
+from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
+from django.utils import timezone  # noqa: E402
 
-from articles.models import Channel  # noqa: E402
+from articles.models import Channel, NotificationPreference  # noqa: E402
 from articles.roles import Role  # noqa: E402
 from headline.api.models import ApiToken  # noqa: E402
 from tests.articles.factories import make_editor, make_member  # noqa: E402
 
 
 def main() -> None:
-    """An author, an editor who writes updates, and one who does everything else."""
+    """Two authors, one with notifications by mail, an editor who writes updates, and one who does everything else."""
     Channel.objects.create(name="Politics", slug="politics")
     users = {
         "author": make_member(Role.AUTHOR, "author"),
+        "subscriber": make_member(Role.AUTHOR, "subscriber"),
         "chief": make_editor("chief"),
         "editor": make_editor("editor"),
     }
+    User.objects.filter(username="subscriber").update(email="subscriber@example.org")
+    NotificationPreference.objects.create(user=users["subscriber"], mail=["approved", "published"])
     later = timezone.now() + timedelta(days=1)
     tokens = {name: ApiToken.objects.issue(user, name=name, expires_at=later)[1] for name, user in users.items()}
     print(json.dumps(tokens))  # noqa: T201

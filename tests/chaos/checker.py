@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.chaos.history import Added, FaultRecord, Operation, Record, Sight, operations
+from tests.chaos.history import Added, FaultRecord, Mailed, Operation, Purged, Record, Sight, operations
 from tests.chaos.timeline import FOREVER, Segment, State, Timeline, after, seconds
 
 LOST, TWICE, EARLY, ZOMBIE, UNEXPLAINED, LATE = "lost", "twice", "early", "zombie", "unexplained", "late"
@@ -29,6 +29,7 @@ STALE_AFTER_FAULT = 6.0  # seconds after a fault for which they may show what wa
 STALE_TTL = 65.0  # seconds for which they may show anything
 LATEST = 20.0  # seconds after all faults in which what is overdue must be done
 LEASE = 30.0  # seconds after which a task that is leased by a dead worker is free: the setting SCHEDULING_LEASE
+PURGE_LEASE = 3.0  # the same for CDN purges
 ON_TIME = 1.0  # seconds of lateness that need no cause
 
 _REMOVALS = {"unpublish", "retract"}
@@ -41,7 +42,10 @@ _SCHEDULED, _EXECUTED, _CANCELLED, _FAILED = range(4)
 _LIVE, _WAITING = 9, (4, 8)
 _OF_ENTRY = {"articles.publish": "published", "articles.unpublish": "unpublished", "articles.update": "updated"}
 
-_LEASED = {"articles.purge", "articles.mail_notice", "articles.ping", "articles.review", "articles.batch"}
+_LEASES = {
+    "articles.purge": PURGE_LEASE,
+    **dict.fromkeys(("articles.mail_notice", "articles.ping", "articles.review", "articles.batch"), LEASE),
+}  # fmt: skip
 
 Row = Mapping[str, Any]
 
@@ -64,6 +68,9 @@ class Late:
     at: float
     cause: str
     recovery: float
+
+    def __str__(self) -> str:
+        return f"{self.at - self.due:.1f} s late, {self.recovery:.1f} s after {self.cause or 'nothing'}"
 
 
 @dataclass
@@ -131,7 +138,7 @@ class Checker:
         self.timelines: dict[int, Timeline] = {}
         self.releases: defaultdict[str, list[Operation]] = defaultdict(list)
         self.story_of: dict[int, int] = {}  # by the article's id
-        self.joined: defaultdict[int, set[str]] = defaultdict(set)
+        self.purges = [one for one in records if isinstance(one, Purged)]
 
     def run(self) -> Verdict:
         """Check all."""
@@ -142,6 +149,7 @@ class Checker:
             self._follow(story, events)
         self._check_releases()
         self._check_notifications()
+        self._check_mails()
         self._check_tasks()
         self._check_probes()
         self._check_sights()
@@ -207,14 +215,25 @@ class Checker:
     def _follow(self, story: Story, events: Sequence[Event]) -> None:
         state, begin, spans, segments = State(), float("-inf"), State().spans(), []
         for event in events:
-            state = self._after(story, state, event)
+            before, state = state, self._after(story, state, event)
             if _changes_pages(event):
                 low, high = self._span_of(event)
-                segments.append(Segment(begin, high, self._stale_until(event, high), spans))
+                stale = self._stale_until(event, high)
+                segments.append(Segment(begin, high, stale, spans))
                 begin, spans = low, state.spans()
+                if self.purges and event.entry and _is_seen(before, state, event.entry["at"]):
+                    self._check_purge(story, event.entry, stale)
         segments.append(Segment(begin, FOREVER, FOREVER, spans))
         self.timelines[story.number] = Timeline(segments)
         self._check_end(story, state, bool(events))
+
+    def _check_purge(self, story: Story, entry: Row, until: float) -> None:
+        """The CDN got a purge after a change, and in time."""
+        self.verdict.checked["purges"] += 1
+        keys, since = {"site", f"article:{entry['article_id']}"}, entry["at"] - TOLERANCE
+        if not any(since <= one.began <= until and not keys.isdisjoint(one.keys) for one in self.purges):
+            text = f"was purged from no CDN after {entry['action']} at {entry['at']:.3f}"
+            self.verdict.add(LOST, str(story), text)
 
     def _span_of(self, event: Event) -> tuple[float, float]:
         if event.operation is not None:
@@ -247,11 +266,23 @@ class Checker:
             self.verdict.add(TWICE if repeated else UNEXPLAINED, str(story), f"was {action} without a reason")
         elif entry["at"] < due - TOLERANCE:
             self.verdict.add(EARLY, str(story), f"was {action} {due - entry['at']:.3f} s early")
+        else:
+            self._check_prompt(story, action, due, entry)
         if action == "published":
             return replace(state, is_stamped=True)
         if action == "unpublished":
             return replace(state, is_shown=False, is_stamped=True)
         return state.updated()
+
+    def _check_prompt(self, story: Story, action: str, due: float, entry: Row) -> None:
+        """The system did it soon, even if its task was added too late; what was moved in SQL may wait for refresh."""
+        before = [one for one in story.operations if one.began <= entry["at"]]
+        asked = max((one.ended for one in before), default=due)
+        if any(one.name == "move by SQL" for one in before):
+            return
+        late = self._lateness(str(story), max(due, asked), entry["at"], entry["article_id"])
+        if late.recovery > self.latest:
+            self.verdict.add(LATE, str(story), f"was {action} {late}")
 
     def _after_release(self, story: Story, state: State, entry: Row) -> State:
         times = self._times_of(entry["release_id"])
@@ -366,6 +397,30 @@ class Checker:
                 story = f"story {self.story_of.get(article, '?')}"
                 self.verdict.add(LOST if found[key] < wanted[key] else TWICE, story, text)
 
+    def _check_mails(self) -> None:
+        """Each notification that is wanted by mail is mailed once; while there are faults, at least once."""
+        sent: defaultdict[str, list[float]] = defaultdict(list)
+        for record in self.records:
+            if isinstance(record, Mailed):
+                self.verdict.checked["mails"] += 1
+                sent[_notification_of(record.message)].append(record.began)
+        for row in self.dump["notifications"]:
+            if not row["is_wanted_by_mail"]:
+                continue
+            found, subject = sent.pop(row["id"].replace("-", ""), []), f"mail “{row['kind']}” of {row['article_id']}"
+            if not found:
+                self.verdict.add(LOST, subject, "was not sent")
+            elif row["mailed_at"] is None:
+                self.verdict.add(LOST, subject, "was sent, and nothing says so")
+            if len(found) > 1 and self._is_calm(found[0], found[-1]):
+                self.verdict.add(TWICE, subject, f"was sent {len(found)} times")
+        for message in sent:
+            self.verdict.add(UNEXPLAINED, f"mail {message}", "has no notification that is wanted by mail")
+
+    def _is_calm(self, began: float, ended: float) -> bool:
+        """Whether no fault was on, nor shortly before: a poisoned burst kills workers for a while."""
+        return not any(one.began <= ended and one.ended >= began - self.latest for one in self.faults)
+
     def _check_tasks(self) -> None:
         pending = {row["task_id"]: row for row in self.dump["tasks"]}
         executed: Counter[tuple[str, str]] = Counter()
@@ -478,14 +533,17 @@ class Checker:
 
     def _note_lateness(self, subject: str, due: float, at: float, asked: float, task: Row | None = None) -> None:
         self.verdict.checked["due"] += 1
-        due = max(due, asked)
-        cause = self._cause(due, at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None)
-        ended = min(cause.ended, at) if cause else due
-        late = Late(subject, due, at, cause.kind if cause else "", at - max(ended, due))
+        late = self._lateness(
+            subject, max(due, asked), at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None
+        )
         self.verdict.lateness.append(late)
-        if late.recovery > self.latest + (LEASE if task and task["task_type"] in _LEASED else 0.0):
-            text = f"{at - due:.1f} s late, {late.recovery:.1f} s after {late.cause or 'nothing'}"
-            self.verdict.add(LATE, subject, text)
+        if late.recovery > self.latest + (_LEASES.get(task["task_type"], 0.0) if task else 0.0):
+            self.verdict.add(LATE, subject, str(late))
+
+    def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
+        cause = self._cause(due, at, article)
+        ended = min(cause.ended, at) if cause else due
+        return Late(subject, due, at, cause.kind if cause else "", at - max(ended, due))
 
     def _cause(self, due: float, at: float, article: int | None) -> FaultRecord | None:
         """The fault that ended last among those that were on since the due time; none if it was on time."""
@@ -504,6 +562,17 @@ def _changes_pages(event: Event) -> bool:
     return event.operation is not None or bool(
         event.entry and (event.entry["release_id"] or event.entry["action"] == "updated")
     )
+
+
+def _is_seen(before: State, state: State, at: float) -> bool:
+    """Whether readers see a change from one state to the other at this time."""
+    moment = at + TOLERANCE
+    return before.spans() != state.spans() and (before.is_live(moment) or state.is_live(moment))
+
+
+def _notification_of(message: str) -> str:
+    """The id of the notification that a Message-ID names."""
+    return message.strip("<>").partition("@")[0].replace("-", "")
 
 
 def _number(title: str) -> int | None:

@@ -24,7 +24,10 @@ _QUERIES = {
         " (SELECT COUNT(*) FROM articles_releasemember m WHERE m.release_id = r.id) AS members FROM articles_release r"
     ),
     "notifications": (
-        "SELECT n.kind, n.article_id, n.user_id = COALESCE(a.author_id, 0) AS is_author FROM articles_notification n"
+        "SELECT n.id, n.kind, n.article_id, n.at, n.mailed_at, n.user_id = COALESCE(a.author_id, 0) AS is_author,"
+        " u.email <> '' AND JSON_CONTAINS(COALESCE(p.mail, '[]'), JSON_QUOTE(n.kind)) AS is_wanted_by_mail"
+        " FROM articles_notification n JOIN auth_user u ON u.id = n.user_id"
+        " LEFT JOIN articles_notificationpreference p ON p.user_id = n.user_id"
         " LEFT JOIN articles_article a ON a.id = n.article_id"
     ),
     "tasks": "SELECT task_id, task_type, `key`, execute_time, attempts, leased_until FROM taskinfo",

@@ -18,6 +18,7 @@ import redis
 
 from scheduling.queues.topics import encode_id
 from tests.chaos.history import Added, History, now
+from tests.chaos.outside import Outside
 from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
 from tests.chaos.system import System
 from tests.harness import Process, Server, Stand, eventually, rows
@@ -31,6 +32,7 @@ class Scene:
     """What faults need: the system, the history, and random numbers of their own."""
 
     system: System
+    outside: Outside
     history: History
     random: random.Random
     holds: Holds | None = None
@@ -77,6 +79,15 @@ def children(pid: int) -> list[int]:
 def kill_worker(scene: Scene) -> Iterator[None]:
     """A worker dies of SIGKILL, whatever it is doing."""
     _kill_one(scene, scene.system.workers)
+    yield
+
+
+@contextmanager
+def kill_all_workers(scene: Scene) -> Iterator[None]:
+    """All workers die of SIGKILL; their supervisor starts others."""
+    for pid in children(scene.system.workers.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     yield
 
 
@@ -224,18 +235,28 @@ def _lock_backwards(scene: Scene, ended: threading.Event) -> None:
                 ended.wait(0.01)
 
 
-@contextmanager
-def hold_rows(scene: Scene) -> Iterator[None]:
+def hold_rows(scene: Scene) -> AbstractContextManager[None]:
     """Another program holds the rows of some articles that become due next, and of their tasks."""
+    return _held(scene, with_tasks=True)
+
+
+def hold_articles(scene: Scene) -> AbstractContextManager[None]:
+    """The same without their tasks."""
+    return _held(scene, with_tasks=False)
+
+
+@contextmanager
+def _held(scene: Scene, *, with_tasks: bool) -> Iterator[None]:
     due = scene.rows(
-        "SELECT task_id, `key` FROM taskinfo WHERE task_type LIKE 'articles.%%' AND `key` REGEXP '^[0-9]+$'"
-        " ORDER BY execute_time LIMIT 2"
-    )
+        "SELECT task_id, `key` FROM taskinfo WHERE task_type IN"
+        " ('articles.publish', 'articles.unpublish', 'articles.update') ORDER BY execute_time, task_id DESC LIMIT 2"
+    )  # of one instant the last: who waits for these has locked the others
     scene.holds = [int(key) for _task_id, key in due]
     with suppress(MySQLdb.Error), _transaction(scene) as cursor:
         for task_id, key in due:
             cursor.execute(f"SELECT 1 FROM articles_article WHERE id = {key} FOR UPDATE SKIP LOCKED")
-            cursor.execute(f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE SKIP LOCKED")
+            if with_tasks:
+                cursor.execute(f"SELECT 1 FROM taskinfo WHERE task_id = {task_id} FOR UPDATE SKIP LOCKED")
         yield
         return
     yield  # MariaDB is away
@@ -402,6 +423,25 @@ def _reset(proxy: Proxy, scene: Scene) -> Iterator[None]:
     yield
 
 
+# Mail server and CDN
+
+
+@contextmanager
+def refuse_mails(scene: Scene) -> Iterator[None]:
+    """The mail server accepts no mail."""
+    scene.outside.refuses_mails = True
+    yield
+    scene.outside.refuses_mails = False
+
+
+@contextmanager
+def refuse_purges(scene: Scene) -> Iterator[None]:
+    """The CDN refuses to purge."""
+    scene.outside.refuses_purges = True
+    yield
+    scene.outside.refuses_purges = False
+
+
 # Clocks
 
 
@@ -505,6 +545,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "worker killed": Kind(kill_worker, "worker", lasts=False, weight=3),
+    "all workers killed": Kind(kill_all_workers, "worker", lasts=False),
     "worker stopped": Kind(stop_worker, "worker", weight=2),
     "all workers stopped": Kind(stop_all_workers, "worker"),
     "supervisor killed": Kind(kill_supervisor, "worker"),
@@ -517,7 +558,8 @@ KINDS: Mapping[str, Kind] = {
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),
     "MariaDB out of connections": Kind(exhaust_connections, "mariadb"),
     "deadlocks": Kind(deadlock, "rows"),
-    "rows held": Kind(hold_rows, "rows", weight=2),
+    "rows held": Kind(hold_rows, "rows"),
+    "articles held": Kind(hold_articles, "rows"),
     "Redis flushed": Kind(flush_redis, "redis", lasts=False, weight=2),
     "Redis killed": Kind(kill_redis, "redis"),
     "Redis frozen": Kind(freeze_redis, "redis"),
@@ -534,6 +576,8 @@ KINDS: Mapping[str, Kind] = {
     "Redis: one-way black hole": Kind(_between("redis", _swallow_one_way), "redis network"),
     "Redis: delays": Kind(_between("redis", _delay), "redis network"),
     "Redis: resets": Kind(_between("redis", _reset), "redis network", lasts=False),
+    "mail server away": Kind(refuse_mails, "mail"),
+    "CDN away": Kind(refuse_purges, "cdn"),
     "workers' clock set": Kind(skew_workers, "workers' clock"),
     "web server's clock set": Kind(skew_web, "web clock"),
     "poisoned burst": Kind(poison, "tasks", lasts=False, weight=3),

@@ -70,7 +70,24 @@ class Added(Record):
     must_fail: bool = False
 
 
-_TYPES: Mapping[str, type[Record]] = {kind.type: kind for kind in (Request, Sight, FaultRecord, Added)}
+@dataclass(frozen=True, kw_only=True)
+class Mailed(Record):
+    """A mail that the mail server got; the `message` is its Message-ID."""
+
+    type = "mail"
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purged(Record):
+    """A purge that the CDN got, of responses with any of these surrogate keys; one without says that there is a CDN."""
+
+    type = "purge"
+    keys: Sequence[str]
+
+
+_KINDS = (Request, Sight, FaultRecord, Added, Mailed, Purged)
+_TYPES: Mapping[str, type[Record]] = {kind.type: kind for kind in _KINDS}
 
 
 class History:

@@ -27,6 +27,7 @@ GIVES_UP = 0.05  # of the requests, whose response the editor does not wait for
 CHANGES_PLAN = 0.6  # of the schedules that are changed at once
 FAR = 6.0  # seconds ahead at most for which something is scheduled
 REMEMBERED = ("id", "status", "publish_at", "revision", "pending_update", "slug", "moved", "code", "members")
+AUTHORS = ("author", "subscriber")  #: the second one wants notifications by mail
 
 Body = Mapping[str, Any]
 
@@ -47,6 +48,7 @@ class Story:
     has_update: bool = False
     slug: str = ""
     is_held: bool = False  #: a member of a release
+    author: str = "author"
 
     def learn(self, answer: Mapping[str, Any]) -> None:
         """Read a response of the API."""
@@ -110,7 +112,8 @@ class Editor:
         self._leave_releases()
         free = [story for story in self.stories if not story.is_held]
         if len(free) < 7 or self.random.random() < 0.12:
-            return self._create()
+            self.create()
+            return None
         if self.random.random() < 0.05:
             return self._release([story for story in free if story.status in (4, 8)])
         if self.random.random() < 0.06:
@@ -134,80 +137,83 @@ class Editor:
 
     # Operations
 
-    def _create(self) -> None:
+    def create(self) -> Story:
+        """Write an article."""
         story = Story(self.newsroom.number())
+        story.author = AUTHORS[story.number % len(AUTHORS)]
         body = {**texts(story.number, 1), "channel": "politics"}
-        story.learn(self.send("create", [story], "articles/", body, by="author"))
+        story.learn(self.send("create", [story], "articles/", body, by=story.author))
         self.stories.append(story)
         self.newsroom.stories.append(story)
+        return story
 
     def submit(self, story: Story) -> None:
         """Submit the newest text."""
-        self._on(story, "submit", "submit/", by=_writer(story))
+        self.on(story, "submit", "submit/", by=_writer(story))
 
     def approve(self, story: Story) -> None:
         """Approve what waits for review."""
-        self._on(story, "approve", "approve/", revision=story.draft_revision if story.has_draft else story.revision)
+        self.on(story, "approve", "approve/", revision=story.draft_revision if story.has_draft else story.revision)
 
     def schedule(self, story: Story) -> None:
         """Set a time, and often change the plan before it comes."""
-        self._on(story, "schedule", "schedule/", publish_at=self.moment(1.0))
+        self.on(story, "schedule", "schedule/", publish_at=self.moment(1.0))
         if self.random.random() < CHANGES_PLAN:
             self.random.choice(_SCHEDULED)(self, story)
 
     def unschedule(self, story: Story) -> None:
         """Remove it."""
-        self._on(story, "unschedule", "unschedule/")
+        self.on(story, "unschedule", "unschedule/")
 
     def publish(self, story: Story) -> None:
         """Publish at once."""
-        self._on(story, "publish_now", "publish/")
+        self.on(story, "publish_now", "publish/")
 
     def embargo(self, story: Story) -> None:
         """Set an embargo, often beyond the time to go live, or lift it."""
         begin = datetime.fromisoformat(story.publish_at).timestamp() if story.publish_at else now()
         until = iso(begin + self.random.uniform(0.5, FAR / 2)) if self.random.random() < 0.8 else None
-        self._on(story, "set_embargo", "embargo/", until=until)
+        self.on(story, "set_embargo", "embargo/", until=until)
 
     def unpublish(self, story: Story) -> None:
         """Remove it from the site."""
-        self._on(story, "unpublish", "unpublish/")
+        self.on(story, "unpublish", "unpublish/")
 
     def republish(self, story: Story) -> None:
         """And back."""
-        self._on(story, "republish", "republish/")
+        self.on(story, "republish", "republish/")
 
     def retract(self, story: Story) -> None:
         """Retract it; it is left alone then."""
-        self._on(story, "retract", "retract/", notice="This was wrong.")
+        self.on(story, "retract", "retract/", notice="This was wrong.")
         self._retire(story)
 
     def edit(self, story: Story) -> None:
         """Write another text."""
         number = story.text = story.text + 1
-        self._change(story, {"text": number}, texts(story.number, number), by=_writer(story))
+        self.change(story, {"text": number}, texts(story.number, number), by=_writer(story))
 
     def end(self, story: Story) -> None:
         """Set a time to be unpublished."""
         after = datetime.fromisoformat(story.publish_at).timestamp() if story.publish_at else now()
         moment = iso(max(after, now()) + self.random.uniform(0.5, FAR))
-        self._change(story, {"unpublish_at": moment}, {"unpublish_at": moment}, by="chief")
+        self.change(story, {"unpublish_at": moment}, {"unpublish_at": moment}, by="chief")
 
     def schedule_update(self, story: Story) -> None:
         """Set the time of the update."""
-        self._on(story, "schedule_update", "update/schedule/", publish_at=self.moment())
+        self.on(story, "schedule_update", "update/schedule/", publish_at=self.moment())
 
     def unschedule_update(self, story: Story) -> None:
         """Remove it."""
-        self._on(story, "unschedule_update", "update/unschedule/")
+        self.on(story, "unschedule_update", "update/unschedule/")
 
     def publish_update(self, story: Story) -> None:
         """Publish the approved update."""
-        self._on(story, "publish_update", "update/publish/")
+        self.on(story, "publish_update", "update/publish/")
 
     def discard_update(self, story: Story) -> None:
         """Discard it."""
-        self._on(story, "discard_update", "update/discard/")
+        self.on(story, "discard_update", "update/discard/")
 
     def move_by_sql(self, story: Story) -> None:
         """Another program moves an article to a later time in SQL, which changes no task and no cache."""
@@ -295,10 +301,12 @@ class Editor:
             raise Uncertain
         story.learn(response[1])
 
-    def _on(self, story: Story, operation: str, path: str, *, by: str = "chief", **body: Any) -> None:
+    def on(self, story: Story, operation: str, path: str, *, by: str = "chief", **body: Any) -> None:
+        """Send an operation on one article."""
         story.learn(self.send(operation, [story], f"articles/{story.article}/{path}", body, by=by, values=body))
 
-    def _change(self, story: Story, values: Body, body: Body, *, by: str) -> None:
+    def change(self, story: Story, values: Body, body: Body, *, by: str) -> None:
+        """Change the article's fields; `values` are for the history."""
         answer = self.send("edit", [story], f"articles/{story.article}/", body, by=by, values=values, method="PATCH")
         story.learn(answer)
 
@@ -391,7 +399,7 @@ def texts(story: int, text: int) -> dict[str, str]:
 
 def _writer(story: Story) -> str:
     """Authors may not change what is approved."""
-    return "author" if story.status < 4 else "editor"
+    return story.author if story.status < 4 else "editor"
 
 
 Act = Callable[[Editor, Story], None]

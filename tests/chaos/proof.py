@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import MySQLdb
@@ -21,6 +21,7 @@ from tests.chaos.dump import dump
 from tests.chaos.faults import KINDS, Scene, as_root
 from tests.chaos.history import FaultRecord, History, now
 from tests.chaos.newsroom import ATTEMPTS, TIMEOUT, Editor, Newsroom
+from tests.chaos.outside import Outside
 from tests.chaos.plan import RATE, Planned, draw
 from tests.chaos.readers import LISTS, Reader
 from tests.chaos.system import System
@@ -47,7 +48,6 @@ class Proof:
 
     seed: int
     seconds: float
-    plan: Sequence[Planned]
     verdict: Verdict
     faults: Sequence[FaultRecord]
     history: Path
@@ -68,55 +68,97 @@ def prove(
     settled: float = SETTLED,
 ) -> Proof:
     """Run a proof with the code in `source`; the same seed draws the same plan."""
-    empty(stand)
     plan = draw(seed, seconds, kinds=kinds, rate=rate)
+
+    def work(newsroom: Newsroom, scene: Scene) -> float:
+        with _readers(newsroom, seed, load or Load()):
+            with _editors(newsroom, seed, load or Load()):
+                Faults(scene, plan).run(seconds)
+            return settle(scene, settled)
+
+    verdict, history = account(stand, directory, work, seed=seed, source=source, settings=settings, latest=latest)
+    faults = [one for one in History.read(history) if isinstance(one, FaultRecord)]
+    return Proof(seed, seconds, verdict, faults, history)
+
+
+def account(
+    stand: Stand,
+    directory: Path,
+    work: Callable[[Newsroom, Scene], float],
+    *,
+    seed: int,
+    source: Path = base_dir,
+    settings: str = "{}",
+    latest: float = LATEST,
+    with_clocks: bool = True,
+    has_cdn: bool = True,
+) -> tuple[Verdict, Path]:
+    """The verdict on what happens while `work` uses the system, and the history.
+
+    `work` returns the time before which everything that was due must be done, see `settle`.
+    """
+    empty(stand)
     path = directory / f"history-{seed}.jsonl"
-    history = History(path)
-    with limited_rights(stand), System(stand, directory, source=source, settings=settings) as system:
+    with ExitStack() as stack:
+        history = stack.enter_context(closing(History(path)))
+        stack.enter_context(limited_rights(stand))
+        outside = stack.enter_context(Outside(history, has_cdn=has_cdn))
+        system = System(
+            stand, directory, outside=outside.environment, source=source, settings=settings, with_clocks=with_clocks
+        )
+        stack.enter_context(system)
+        stack.callback(lambda: system.log_to(directory / f"output-{seed}.txt"))
         newsroom = Newsroom(history, system.port, stand.run("tests.chaos.cast"), stand)
-        try:
-            settled_at = _run(
-                newsroom, Scene(system, history, random.Random(seed)), plan, seed, seconds, load or Load(), settled
-            )
-        finally:
-            system.log_to(directory / f"output-{seed}.txt")
-    history.close()
+        scene = Scene(system, outside, history, random.Random(seed))
+        reader = Reader(newsroom, -seed - 1, pause=0.0)
+        settled_at = work(newsroom, scene)
+        for address in LISTS:
+            reader.look(address)
+        for story in newsroom.stories:
+            reader.look_at(story)
     records, rows = History.read(path), dump(stand)
     (directory / f"dump-{seed}.json").write_text(json.dumps({"settled_at": settled_at, **rows}))
-    verdict = check(records, rows, settled_at, latest=latest)
-    return Proof(seed, seconds, plan, verdict, [one for one in records if isinstance(one, FaultRecord)], path)
+    return check(records, rows, settled_at, latest=latest), path
 
 
-def _run(
-    newsroom: Newsroom, scene: Scene, plan: Sequence[Planned], seed: int, seconds: float, load: Load, settled: float
-) -> float:
-    """Returns the time before which everything that was due must be done."""
-    editing, reading = threading.Event(), threading.Event()
+@contextmanager
+def _editors(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
+    """Editors work while the block lasts, which ends with the response to their last request."""
+    stopping = threading.Event()
     editors = [Editor(newsroom, seed + number, pause=load.pause) for number in range(load.editors)]
+    threads = [threading.Thread(target=one.work, args=[stopping], daemon=True) for one in editors]
+    with _running(threads, stopping, ATTEMPTS * 2 * TIMEOUT):
+        yield
+
+
+@contextmanager
+def _readers(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
+    """Readers read while the block lasts."""
+    stopping = threading.Event()
     readers = [Reader(newsroom, -seed - number - 1, pause=load.reading_pause) for number in range(load.readers)]
-    at_work = [threading.Thread(target=one.work, args=[editing], daemon=True) for one in editors]
-    looking = [threading.Thread(target=one.read, args=[reading], daemon=True) for one in readers]
-    for thread in (*at_work, *looking):
+    threads = [threading.Thread(target=one.read, args=[stopping], daemon=True) for one in readers]
+    with _running(threads, stopping, 2 * TIMEOUT):
+        yield
+
+
+@contextmanager
+def _running(threads: Sequence[threading.Thread], stopping: threading.Event, patience: float) -> Iterator[None]:
+    for thread in threads:
         thread.start()
-    Faults(scene, plan).run(seconds)
-    editing.set()
-    for thread in at_work:
-        thread.join(ATTEMPTS * 2 * TIMEOUT)
-    settled_at = _settle(scene, settled)
-    reading.set()
-    for thread in looking:
-        thread.join(2 * TIMEOUT)
-    for address in LISTS:
-        readers[0].look(address)
-    for story in newsroom.stories:
-        readers[0].look_at(story)
-    return settled_at
+    yield
+    stopping.set()
+    for thread in threads:
+        thread.join(patience)
 
 
-def _settle(scene: Scene, seconds: float) -> float:
-    """Refresh, which adds the tasks of articles that were moved in SQL, and wait until no task is pending any more."""
+def settle(scene: Scene, seconds: float = SETTLED, *, refreshing: bool = True) -> float:
+    """Wait until no task is pending any more, and return when nothing was due.
+
+    Before, refresh adds the tasks of articles that were moved in SQL.
+    """
     deadline = time.monotonic() + seconds
-    scene.system.refresh().wait(seconds)
+    if refreshing:
+        scene.system.refresh().wait(seconds)
     while time.monotonic() < deadline:
         began = now()
         with suppress(MySQLdb.Error):
@@ -146,7 +188,7 @@ class Faults:
         self._sleep_until(seconds)
 
     def _start(self, planned: Planned) -> None:
-        scene = Scene(self._scene.system, self._scene.history, random.Random(planned.seed))
+        scene = replace(self._scene, random=random.Random(planned.seed), holds=None)
         fault, began = ExitStack(), now()
         fault.enter_context(KINDS[planned.kind].fault(scene))
         self._at(self._passed() + planned.duration, lambda: self._end(planned, scene, fault, began))

@@ -35,7 +35,7 @@ def as_text(proof: Proof) -> str:
 
 
 def _line(late: Late) -> str:
-    return f"{late.subject}: {late.at - late.due:.1f} s late, {late.recovery:.1f} s after {late.cause or 'no fault'}"
+    return f"{late.subject}: {late}"
 
 
 def _faults(proof: Proof) -> Iterator[tuple[object, ...]]:

@@ -9,13 +9,14 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.chaos.proxy import Proxy
-from tests.harness import Process, Stand, base_dir, eventually, free_port, python
+from tests.harness import Process, PythonProcess, Stand, base_dir, eventually, free_port, python
 
 _CLOCK = Path(__file__).with_name("clock.c")
 
@@ -26,12 +27,28 @@ WORKER_PROCESSES = 2
 class System:
     """MariaDB, Redis, a proxy in front of each, gunicorn and supervised workers; a context manager."""
 
-    def __init__(self, stand: Stand, directory: Path, *, source: Path = base_dir, settings: str = "{}") -> None:
-        """`source` has the code of the web server and the workers, and `settings` other settings for them, as JSON."""
+    def __init__(
+        self,
+        stand: Stand,
+        directory: Path,
+        *,
+        outside: Mapping[str, str],
+        source: Path = base_dir,
+        settings: str = "{}",
+        with_clocks: bool = True,
+    ) -> None:
+        """`outside` are the variables that name the mail server and the CDN.
+
+        `source` has the code of the web server and the workers, and `settings` other settings for them, as JSON.
+        Without clocks that can be set, processes start faster.
+        """
         self.stand = stand
+        self._outside = outside
         self._source = source
         self._directory = directory
         self._settings = settings
+        self._with_clocks = with_clocks
+        self._is_production = with_clocks or source != base_dir  #: and not made from processes that imported all before
         self._resources = ExitStack()
         self._lock = threading.Lock()
         self.port = free_port()
@@ -44,7 +61,8 @@ class System:
         self.mariadb_proxy = self._resources.enter_context(Proxy(self.stand.mariadb.port))
         self.redis_proxy = self._resources.enter_context(Proxy(self.stand.redis.port))
         self._resources.callback(self._end_processes)
-        self._make_clocks()
+        if self._with_clocks:
+            self._make_clocks()
         self.start_web()
         self.start_workers()
         eventually(lambda: self.is_ready() or not self.web.alive(), 120, "the web server does not answer")
@@ -65,6 +83,7 @@ class System:
 
     def start_web(self) -> None:
         """Start gunicorn with two processes."""
+        application = "headline.wsgi" if self._is_production else "tests.harness.warm_wsgi"
         bind = f"127.0.0.1:{self.port}"
         options = [
             "--bind",
@@ -76,7 +95,7 @@ class System:
             "--preload",
             "--no-control-socket",
         ]
-        self.web = self._start("web", "-m", "gunicorn", "headline.wsgi", *options)
+        self.web = self._start("web", "-m", "gunicorn", application, *options)
 
     def start_workers(self) -> None:
         """Start the supervisor with two workers."""
@@ -114,15 +133,20 @@ class System:
     def _start(self, machine: str, *command: str) -> Process:
         environment = {
             **self.stand.environment,
+            **self._outside,
             "DATABASE_URL": self._behind(self.stand.mariadb.url, self.stand.mariadb.port, self.mariadb_proxy.port),
             "REDIS_URL": self._behind(f"{self.stand.redis.url}/0", self.stand.redis.port, self.redis_proxy.port),
             "REDIS_CACHE_URL": self._behind(f"{self.stand.redis.url}/1", self.stand.redis.port, self.redis_proxy.port),
             "SITE_URL": self.url,
             "TEST_SETTINGS": self._settings,
-            "LD_PRELOAD": str(self._directory / "clock.so"),
-            "CLOCK_OFFSET": str(self._directory / f"clock-{machine}"),
         }
-        process = Process([python, "-u", *command], env=environment, cwd=self._source)
+        if self._with_clocks:
+            library, offset = self._directory / "clock.so", self._directory / f"clock-{machine}"
+            environment |= {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
+        if self._is_production:
+            process = Process([python, "-u", *command], env=environment, cwd=self._source)
+        else:
+            process = PythonProcess(command, env=environment)
         self.outputs.append(process)
         return process
 

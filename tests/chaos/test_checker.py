@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.checker import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE, Verdict, check
-from tests.chaos.history import Added, FaultRecord, Record, Request, Sight
+from tests.chaos.history import Added, FaultRecord, Mailed, Purged, Record, Request, Sight
 
 Row = dict[str, Any]
 SETTLED_AT = 100.0
@@ -76,7 +76,10 @@ class Ledger:
 
     def notification(self, kind: str) -> Row:
         """For its author."""
-        return {"kind": kind, "article_id": 7, "is_author": True}
+        return {
+            "id": f"0a-{kind}", "kind": kind, "article_id": 7, "is_author": True, "is_wanted_by_mail": False,
+            "mailed_at": None,
+        }  # fmt: skip
 
     def see(self, at: float, *texts: tuple[int, int], own: bool = True, status: int = 200) -> None:
         """A reader looks at a page."""
@@ -375,6 +378,15 @@ def test_a_task_that_went_wrong_is_found(ledger: Ledger, values: Row, kind: str)
     assert kind in ledger.kinds()
 
 
+def test_an_article_whose_task_was_added_late_is_late(ledger: Ledger) -> None:
+    at = DUE + 25
+    ledger.logs = [ledger.log(promised_at=at, execute_time=at, executed_at=at)]
+    ledger.published["at"] = at
+    assert ledger.kinds() == [LATE]
+    ledger.do(10, "move by SQL", {"publish_at": iso(DUE)})  # which adds none
+    assert ledger.kinds() == []
+
+
 def test_a_task_that_is_closed_and_pending_may_run_twice(ledger: Ledger) -> None:
     ledger.tasks = [{"task_id": 70, "task_type": "articles.publish", "key": "7", "execute_time": DUE}]
     assert ledger.kinds() == [TWICE]
@@ -408,3 +420,49 @@ def test_the_effect_of_a_task_happens_once_and_not_early(
     )
     ledger.effects = [{"task_id": 99, "at": at} for at in effects]
     assert ledger.kinds() == kinds
+
+
+@pytest.mark.parametrize(
+    ("times", "with_fault", "kinds"),
+    [([21], False, []), ([], False, [LOST]), ([21, 22], False, [TWICE]), ([21, 52], True, [])],
+)
+def test_a_notification_is_mailed_once_or_more_often_only_while_there_are_faults(
+    ledger: Ledger,
+    times: Sequence[float],
+    with_fault: bool,  # noqa: FBT001
+    kinds: list[str],
+) -> None:
+    ledger.notifications[1] |= {"is_wanted_by_mail": True, "mailed_at": 21.1}
+    ledger.records += [Mailed(began=at, ended=at, message="<0apublished@127.0.0.1>") for at in times]
+    if with_fault:
+        ledger.records.append(FaultRecord(began=21.05, ended=21.05, kind="worker killed"))
+    assert ledger.kinds() == kinds
+
+
+def test_a_mail_that_no_one_wants_is_unexplained(ledger: Ledger) -> None:
+    ledger.records.append(Mailed(began=21, ended=21, message="<0b@127.0.0.1>"))
+    assert ledger.kinds() == [UNEXPLAINED]
+
+
+@pytest.mark.parametrize(
+    ("at", "key", "kinds"),
+    [
+        (30.1, "article:7", []),
+        (31, "site", []),
+        (30.1, "article:8", [LOST]),
+        (29, "site", [LOST]),
+        (40, "site", [LOST]),
+    ],
+)
+def test_a_change_is_purged_from_the_cdn_and_soon(ledger: Ledger, at: float, key: str, kinds: list[str]) -> None:
+    unpublish(ledger, 30)
+    ledger.records += [Purged(began=1, ended=1, keys=()), Purged(began=at, ended=at, keys=["news", key])]
+    assert ledger.kinds() == kinds
+
+
+def test_no_cache_may_show_an_article_early_that_was_embargoed_in_time(ledger: Ledger) -> None:
+    ledger.do(DUE - 1, "set_embargo", {"until": iso(DUE + 5)})
+    ledger.entry(DUE - 1, "set_embargo", 4, 4)
+    ledger.published["at"] = ledger.logs[0]["executed_at"] = DUE + 5
+    ledger.see(DUE + 0.1, (1, 1))
+    assert ledger.kinds() == [EARLY]

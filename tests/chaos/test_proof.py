@@ -1,4 +1,4 @@
-"""The proof, for `make chaos`."""
+"""The proof, for `make chaos`, and in short."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 
 from tests.chaos.proof import prove, say
 from tests.chaos.report import as_text, write
+from tests.chaos.scenarios import in_short
+from tests.chaos.script import play
 from tests.harness import Stand, base_dir
 
 pytestmark = pytest.mark.django_db  # whose tables the stand copies
@@ -24,3 +26,12 @@ def test_every_article_is_accounted_for_whatever_fails(stand: Stand, tmp_path: P
     write(proof, base_dir / "var" / "proof.md")
     say(as_text(proof))
     assert not proof.verdict.violations, f"{as_text(proof)}\n{proof.history}"
+
+
+def test_every_article_mail_and_purge_is_accounted_for_in_short(stand: Stand, tmp_path: Path) -> None:
+    """R0.5 R1.6 R2.5 R2.6: killed worker, emptied Redis, frozen MariaDB, changed plans."""
+    leases = '{"SCHEDULING_LEASE": 5}'  # a mail of the killed worker need not wait for 30 s
+    verdict = play(stand, tmp_path, [in_short], seed=1, settings=leases, refreshing=False)
+    assert not verdict.violations, (tmp_path / "output-1.txt").read_text()
+    accounted = {name: verdict.checked[name] for name in ("articles", "due", "mails", "purges", "sights")}
+    assert all(accounted.values()), accounted

@@ -119,7 +119,8 @@ class Timeline:
         """Whether a page requested and received at these times may show this text."""
         for segment, (begin, end, shown) in self._spans():
             latest = min(ended, segment.stale_end, end) + _TOLERANCE
-            if shown == text and max(began, segment.begin, begin) <= latest:
+            was_shown = max(segment.begin, begin) <= segment.end + _TOLERANCE  # and so may be in caches
+            if shown == text and was_shown and max(began, segment.begin, begin) <= latest:
                 return True
         return False
 

@@ -75,7 +75,8 @@ class Copy:
     def send_signal(self, number: int) -> None:
         """Harmless if it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it ended just now
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it; harmless if it has ended."""

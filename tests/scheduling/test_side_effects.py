@@ -6,6 +6,8 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -88,8 +90,30 @@ def test_an_at_least_once_task_is_leased_when_it_starts(monkeypatch: pytest.Monk
     assert claimed == [1, 1]
 
 
-def test_an_at_least_once_task_longer_than_its_lease_is_run_once(settings: Any) -> None:
-    settings.SCHEDULING_LEASE = 0.3
+def test_a_type_may_have_a_shorter_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that an urgent task of a worker that died runs again soon."""
+    left: list[timedelta] = []
+
+    def look(tasks: Sequence[TaskInfo]) -> None:
+        left.append(TaskInfo.objects.get().leased_until - read_database_clock())  # type: ignore[operator]
+
+    monkeypatch.setitem(registry._handlers, "test.urgent", registry.Handler(look, at_least_once=True, lease=3.0))
+    add("test.urgent")
+    run_side_effects(["test.urgent"])
+    assert left[0] <= timedelta(seconds=3)
+
+
+@pytest.mark.parametrize("of_type", [True, False])
+def test_an_at_least_once_task_longer_than_its_lease_is_run_once(
+    of_type: bool,  # noqa: FBT001
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if of_type:
+        shorter = replace(registry._handlers["probe.at_least_once"], lease=0.6)
+        monkeypatch.setitem(registry._handlers, "probe.at_least_once", shorter)
+    else:
+        settings.SCHEDULING_LEASE = 0.6
     slow = add("probe.at_least_once", seconds=1)
     with working():
         eventually(lambda: TaskInfo.objects.filter(task_id=slow, leased_until__isnull=False).exists())

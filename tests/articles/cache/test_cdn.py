@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.test import Client
 
-from articles import publishing
+from articles import handlers, publishing
 from articles.cache import cdn
 from articles.models import Article
 from articles.publishing.publish import Outcome
@@ -162,6 +163,19 @@ def test_a_process_that_dies_between_commit_and_purge_leaves_the_task(
     run_side_effects_now()
     assert article.title not in Client().get("/").text
     assert f"article:{article.pk}" in proxy.heard()
+
+
+def test_a_purge_whose_worker_dies_is_sent_again_within_seconds(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(*arguments: object) -> None:
+        raise SystemExit
+
+    make_article(status=APPROVED, publish_at=soon(hours=-1))
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(handlers, "run_purge", die)
+        run_side_effects_now()
+    task = TaskInfo.objects.get(task_type=PURGE)
+    assert task.leased_until is not None
+    assert task.leased_until <= read_database_clock() + timedelta(seconds=3)
 
 
 def test_a_rolled_back_change_sends_no_purge(proxy: Proxy) -> None:
