@@ -83,7 +83,7 @@ def start_mariadb(directory: Path, *options: str) -> Server:
     command = ["mariadbd", "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *_MARIADB_OPTIONS]
     command += [f"--init-file={directory / 'init.sql'}", f"--socket={directory / 'mariadb.sock'}"]
     command += [f"--pid-file={directory / 'mariadb.pid'}", f"--tmpdir={directory}", *options]
-    return Server(command, port=port, url=f"mysql://headline:headline@{HOST}:{port}/headline", cwd=directory).start()
+    return Server(command, port=port, url=f"mysql://headline:password-of-tests@{HOST}:{port}/headline", cwd=directory).start()
 
 
 _MARIADB_OPTIONS = (
@@ -102,7 +102,7 @@ _MARIADB_OPTIONS = (
 # Run at each start, before the first connection is accepted.
 _MARIADB_INIT = """\
 CREATE DATABASE IF NOT EXISTS headline CHARACTER SET utf8mb4;
-CREATE USER IF NOT EXISTS headline@'%' IDENTIFIED BY 'headline';
+CREATE USER IF NOT EXISTS headline@'%' IDENTIFIED BY 'password-of-tests';
 GRANT ALL ON *.* TO headline@'%' WITH GRANT OPTION;
 """
 
