@@ -7,7 +7,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids
-from scheduling.row_locks import among, lock_by_ids
+from scheduling.row_locks import IdList, among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
@@ -33,6 +33,7 @@ from scheduling.validation import EARLIEST, LATEST
 __all__ = [
     "EARLIEST",
     "FAILED",
+    "IdList",
     "FAILING",
     "FoundTask",
     "LATEST",

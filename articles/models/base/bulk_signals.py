@@ -10,7 +10,7 @@ from django.db.models.lookups import Exact, In
 from django.db.models.sql.where import AND
 from django.dispatch import Signal
 
-from scheduling.services import update_by_ids
+from scheduling.services import IdList, update_by_ids
 
 M = TypeVar("M", bound=models.Model)
 
@@ -63,6 +63,10 @@ class SignallingQuerySet(models.QuerySet[M]):
     def _named_ids(self) -> frozenset[int] | None:
         """The ids that `filter(pk__in=ids)` or `filter(pk=id)` names; None if there is no such condition."""
         for lookup in self.query.where.children if self.query.where.connector == AND else ():
-            if isinstance(lookup, In | Exact) and lookup.rhs_is_direct_value() and lookup.lhs.target.primary_key:
+            if not isinstance(lookup, In | Exact) or not lookup.lhs.target.primary_key:
+                continue
+            if isinstance(lookup.rhs, IdList):
+                return frozenset(lookup.rhs.ids)
+            if lookup.rhs_is_direct_value():
                 return frozenset(map(int, lookup.rhs if isinstance(lookup, In) else [lookup.rhs]))
         return None

@@ -168,6 +168,14 @@ def test_unrelated_pages_are_not_rebuilt() -> None:
     assert "Extra time." in get(page).text
 
 
+def test_moving_many_articles_rebuilds_no_page_of_others() -> None:
+    page = live().get_absolute_url()
+    waiting = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(hours=1)) for number in range(2)]
+    assert cost(page)
+    publishing.reschedule_many(waiting, shift=timedelta(hours=1), by=make_editor())
+    assert cost(page) == 0
+
+
 def test_a_response_built_during_a_purge_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     article = live()
     views = "articles.site.views.build_front_page"
