@@ -33,7 +33,7 @@ test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium, and
 	@status=0; report=$$(mktemp); \
 	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not once and not slow" $(ON_EVERY_DATABASE) > $$report 2>&1 & \
 	sqlite=$$!; \
-	$(BIN)/pytest --numprocesses 6 || status=$$?; \
+	$(BIN)/pytest --numprocesses 4 || status=$$?; \
 	wait $$sqlite || status=$$?; \
 	cat $$report; rm $$report; \
 	exit $$status
