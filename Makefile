@@ -77,6 +77,7 @@ replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by l
 lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what that needs, each with its hashes
 	$(LOCK) requirements.txt --output-file requirements.lock
 	$(LOCK) requirements-dev.txt --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) requirements-ldap.txt --constraint requirements.lock --output-file requirements-ldap.lock
 	$(LOCK) requirements-telemetry.txt --constraint requirements.lock --output-file requirements-telemetry.lock
 
 sbom: .venv/test  ## the SBOM of CycloneDX, var/sbom.json, and the licences in docs/licences.md

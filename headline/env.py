@@ -12,6 +12,7 @@ import re
 import zoneinfo
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ _SHORTEST_SECRET = 4
 _ENCODED = "; special characters of a password as %XX, such as %23 for #"
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 _LAST_REDIS_DATABASE = 15  # with Redis' default configuration
+LDAP_GROUP_TYPES = ("groupOfNames", "groupOfUniqueNames", "posixGroup", "activeDirectory")
 
 
 class WrongEnvironment(ImproperlyConfigured):
@@ -69,6 +71,8 @@ def given() -> dict[str, str]:
 
 PLAIN = frozenset(
     {
+        *("AUTH_LDAP_BIND_DN", "AUTH_LDAP_CA_FILE", "AUTH_LDAP_GROUP_BASE", "AUTH_LDAP_GROUP_TYPE", "AUTH_LDAP_PLAIN"),
+        *("AUTH_LDAP_SERVER", "AUTH_LDAP_USER_BASE", "AUTH_LDAP_USER_DN", "AUTH_LDAP_USER_FILTER"),
         *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
         *("EMAIL_FROM", "LANGUAGE_CODE", "LOG_FORMAT", "MEDIA_ACCEL_REDIRECT", "METRICS_NETWORKS", "OIDC_CLIENT_ID"),
         *("OIDC_GROUPS_CLAIM", "OIDC_ISSUER", "PROXY_COUNT", "REDIS_KEY_PREFIX", "SECOND_FACTOR_AT_PROVIDER"),
@@ -155,6 +159,43 @@ def open_id(issuer: str, client_id: str, secret: str, *, roles: Collection[str])
     if not issuer.startswith("https://") and not is_local:
         raise WrongEnvironment("OIDC_ISSUER", "does not use https", remedy)
     return {"client_id": client_id, "secret": secret, "settings": {"server_url": issuer}}
+
+
+def ldap(server: str, *, is_plain: bool, roles: Collection[str], trusts_email: bool, **found: str) -> dict[str, str]:
+    """The LDAP directory with whose passwords users sign in, with the rest of `AUTH_LDAP_`; empty without a server."""
+    if not server:
+        return {}
+    if not re.fullmatch(rf"ldaps?://{HOST}", server, re.ASCII):
+        raise WrongEnvironment("AUTH_LDAP_SERVER", "has an unknown format", "write it like ldaps://ldap.example.org")
+    needed = ["group_base"] if found["user_dn"] else ["group_base", "user_base", "bind_dn", "bind_password"]
+    for name in needed:
+        if not found[name]:
+            raise WrongEnvironment(f"AUTH_LDAP_{name.upper()}", "is missing", "set it together with AUTH_LDAP_SERVER")
+    for name in ("user_dn", "user_filter"):
+        if found[name] and not _has_one_user(found[name]):
+            remedy = "write %(user)s for the name, such as uid=%(user)s,ou=people,dc=example,dc=org or (uid=%(user)s)"
+            raise WrongEnvironment(f"AUTH_LDAP_{name.upper()}", "has no place for the name", remedy)
+    if found["ca_file"] and not Path(found["ca_file"]).is_file():
+        raise WrongEnvironment("AUTH_LDAP_CA_FILE", "names no file", "name the file of certificates, in PEM format")
+    if not roles:
+        raise WrongEnvironment("SSO_ROLES", "is missing", "set it together with AUTH_LDAP_SERVER")
+    if not trusts_email:
+        remedy = "set it to on if users cannot change their addresses in the directory"
+        raise WrongEnvironment("SSO_TRUST_EMAIL", "is off, and a directory confirms no addresses", remedy)
+    _require("ldap", "django_auth_ldap", name="AUTH_LDAP_SERVER", lock="requirements-ldap.lock")
+    start_tls = "on" if server.startswith("ldap://") and not is_plain else ""
+    return {**found, "server": server, "start_tls": start_tls}
+
+
+def _has_one_user(value: str) -> bool:
+    return value.count("%") == value.count("%(user)s") == 1
+
+
+def _require(*modules: str, name: str, lock: str) -> None:
+    for module in modules:
+        if find_spec(module) is None:
+            fault = f"needs packages that are not installed ({module})"
+            raise WrongEnvironment(name, fault, f"install {lock}, or remove the variable")
 
 
 def directory(name: str, *, default: Path) -> Path:

@@ -57,6 +57,20 @@ SSO_ROLES = env.mapping("SSO_ROLES")  # group of the identity provider to role
 SSO_TRUST_EMAIL = env.flag("SSO_TRUST_EMAIL", default=False)
 OIDC_GROUPS_CLAIM = env.text("OIDC_GROUPS_CLAIM", default="groups")
 OIDC = env.open_id(env.text("OIDC_ISSUER"), env.text("OIDC_CLIENT_ID"), env.text("OIDC_CLIENT_SECRET"), roles=SSO_ROLES)
+LDAP = env.ldap(
+    env.text("AUTH_LDAP_SERVER"),
+    is_plain=env.flag("AUTH_LDAP_PLAIN", default=False),
+    ca_file=env.text("AUTH_LDAP_CA_FILE"),
+    bind_dn=env.text("AUTH_LDAP_BIND_DN"),
+    bind_password=env.text("AUTH_LDAP_BIND_PASSWORD"),
+    user_dn=env.text("AUTH_LDAP_USER_DN"),
+    user_base=env.text("AUTH_LDAP_USER_BASE"),
+    user_filter=env.text("AUTH_LDAP_USER_FILTER", default="(uid=%(user)s)"),
+    group_base=env.text("AUTH_LDAP_GROUP_BASE"),
+    group_type=env.text("AUTH_LDAP_GROUP_TYPE", default="groupOfNames", choices=env.LDAP_GROUP_TYPES),
+    roles=SSO_ROLES,
+    trusts_email=SSO_TRUST_EMAIL,
+)
 SECOND_FACTOR_ROLES = env.names("SECOND_FACTOR_ROLES")  # names of roles, "Administrator" or "all"
 SECOND_FACTOR_AT_PROVIDER = env.flag("SECOND_FACTOR_AT_PROVIDER", default=False)
 

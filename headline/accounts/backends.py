@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
+from headline.accounts.directory import user_in_directory
 from headline.accounts.login_throttle import Attempt
+from headline.accounts.refusal import TEXTS
+from headline.accounts.single_sign_on import Refused
 
 
 class LimitedBackend(ModelBackend):
@@ -17,12 +22,21 @@ class LimitedBackend(ModelBackend):
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        """The user with this name and password, if any. Raises `TooManyAttempts`."""
+        """The user with this name and password, here or in the directory, if any.
+
+        Raises `TooManyAttempts`, or `ValidationError` if the directory knows the user, who may not sign in.
+        """
         if username is None or password is None:
             return None
         attempt = Attempt.of(request, username)
         with attempt.checking():
             user = super().authenticate(request, username, password, **kwargs)
+        if user is None and settings.LDAP:
+            try:
+                user = user_in_directory(request, username, password)
+            except Refused as reason:
+                attempt.failed(reason=str(reason))
+                raise ValidationError(TEXTS[str(reason)], code=str(reason)) from reason
         if user is None:
             attempt.failed()
         else:

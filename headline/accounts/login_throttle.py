@@ -116,9 +116,9 @@ class Attempt:
                     self._record(LOCKED_OUT, limit=limit.name)
                 raise TooManyAttempts(wait)
 
-    def failed(self) -> None:
+    def failed(self, **details: Any) -> None:
         """Record a wrong password, or an account that may not log in."""
-        self._record(LOG_IN_FAILED)
+        self._record(LOG_IN_FAILED, **details)
 
     def _record(self, action: str, **details: Any) -> None:
         record_beside(action, title=self.known_as, address=self.address, **details)

@@ -21,6 +21,9 @@ from headline.accounts.refusal import recorded_refusal
 
 logger = logging.getLogger(__name__)
 
+DIRECTORY = "ldap"
+"""The issuer of identities in the LDAP directory."""
+
 _NAME_LENGTH = 150
 
 
@@ -41,9 +44,9 @@ class Identity:
     def of(cls, claims: Mapping[str, Any]) -> Self:
         """The identity in the claims of OpenID Connect."""
         return cls(
-            email=_text(claims.get("email")),
+            email=line_of(claims.get("email")),
             is_confirmed=claims.get("email_verified") is True,
-            name=_text(claims.get("name")) or _text(claims.get("preferred_username")),
+            name=line_of(claims.get("name")) or line_of(claims.get("preferred_username")),
             groups=_groups(claims, settings.OIDC_GROUPS_CLAIM),
         )
 
@@ -56,7 +59,8 @@ class Identity:
         return found
 
 
-def _text(claim: object) -> str:
+def line_of(claim: object) -> str:
+    """The claim if it is a line of text, shortened to what fits; else an empty one."""
     return claim.strip()[:_NAME_LENGTH] if isinstance(claim, str) and claim.isprintable() else ""
 
 
@@ -80,6 +84,20 @@ def admit(identity: Identity, *, linked: User | None) -> User:
     if not user.is_active:
         raise Refused("deactivated")
     give_roles(user, roles)
+    return user
+
+
+def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) -> User:
+    """The user whom `admit` gives, linked to the identity. Raises `Refused`; without a role mapped ones are taken."""
+    try:
+        with transaction.atomic():
+            account.user = admit(identity, linked=linked)
+            account.save()
+    except Refused as reason:
+        if linked is not None and reason.args == ("no_role",):
+            give_roles(linked, [])
+        raise
+    user: User = account.user
     return user
 
 
@@ -111,9 +129,11 @@ def _account_with_address(identity: Identity) -> User | None:
 
 
 def is_linked(user: User) -> bool:
-    """Whether the account has an identity of the present provider."""
+    """Whether the account has an identity of the present provider or directory."""
     accounts = SocialAccount.objects.filter(user=user)
-    return bool(settings.OIDC) and any(account.extra_data.get("issuer") == _issuer() for account in accounts)
+    present = {_issuer()} if settings.OIDC else set()
+    present |= {DIRECTORY} if settings.LDAP else set()
+    return any(account.extra_data.get("issuer") in present for account in accounts)
 
 
 def unlink(user: User) -> None:
@@ -142,12 +162,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         identity = Identity.of(sociallogin.account.extra_data["id_token"])
         sociallogin.account.extra_data, sociallogin.token = {"issuer": _issuer()}, None  # no claims, no tokens
         try:
-            with transaction.atomic():
-                sociallogin.user = sociallogin.account.user = admit(identity, linked=linked)
-                sociallogin.account.save()
+            sociallogin.user = sign_in(identity, sociallogin.account, linked=linked)
         except Refused as reason:
-            if linked is not None and reason.args == ("no_role",):
-                give_roles(linked, [])
             name = linked.get_username() if linked else identity.email
             raise ImmediateHttpResponse(recorded_refusal(request, str(reason), title=name)) from reason
         except IntegrityError as error:  # the same identity signs in twice at once for the first time

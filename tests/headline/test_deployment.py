@@ -11,6 +11,7 @@ import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -92,16 +93,29 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert compose()["x-headline"]["image"] == f"localhost/headline:{__version__}"
 
 
+ENVIRONMENT = {
+    "SITE_URL": "https://news.example.org",
+    "DJANGO_DEBUG": "off",
+    "PROXY_COUNT": "1",
+    "DJANGO_SECRET_KEY": "k" * 60,
+}
+
+
 @pytest.fixture
 def nginx(tmp_path: Path, transactional_db: None) -> Iterator[tuple[int, int]]:
     """nginx with the site in front of gunicorn; its ports for http and https."""
+    with serving("--bind", f"unix:{tmp_path}/web.sock", env=ENVIRONMENT), nginx_before(tmp_path) as ports:
+        yield ports
+
+
+@contextmanager
+def nginx_before(directory: Path) -> Iterator[tuple[int, int]]:
+    """nginx in front of `web.sock` in this directory; its ports for http and https."""
     plain, secure = free_port(), free_port()
-    environment = {"SITE_URL": "https://news.example.org", "DJANGO_DEBUG": "off", "PROXY_COUNT": "1"}
-    environment["DJANGO_SECRET_KEY"] = "k" * 60
-    command = ["nginx", "-c", str(_configuration(tmp_path, plain, secure))]
-    with serving("--bind", f"unix:{tmp_path}/web.sock", env=environment), Process(command) as process:
+    with Process(["nginx", "-c", str(_configuration(directory, plain, secure))]) as process:
         process.wait_for("start worker process")
         yield plain, secure
+        process.stop()  # with its worker, which would keep the pipe of its output open
 
 
 def _configuration(directory: Path, plain: int, secure: int) -> Path:
