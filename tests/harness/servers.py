@@ -83,7 +83,8 @@ def start_mariadb(directory: Path, *options: str) -> Server:
     command = ["mariadbd", "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *_MARIADB_OPTIONS]
     command += [f"--init-file={directory / 'init.sql'}", f"--socket={directory / 'mariadb.sock'}"]
     command += [f"--pid-file={directory / 'mariadb.pid'}", f"--tmpdir={directory}", *options]
-    return Server(command, port=port, url=f"mysql://headline:password-of-tests@{HOST}:{port}/headline", cwd=directory).start()
+    url = f"mysql://headline:password-of-tests@{HOST}:{port}/headline"
+    return Server(command, port=port, url=url, cwd=directory).start()
 
 
 _MARIADB_OPTIONS = (
