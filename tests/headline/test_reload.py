@@ -25,7 +25,7 @@ REQUESTS = (("GET", "/"), ("POST", "/api/v1/token/"), ("GET", "/api/v1/articles/
 
 
 class Visitor(Thread):
-    """Requests one after the other over one connection to nginx, until `stopped`; `faults` are what went wrong."""
+    """Requests one after the other over one connection to nginx, until `stopped`; `faults` lists failures."""
 
     def __init__(self, port: int, method: str, path: str, stopped: Event) -> None:
         super().__init__(daemon=True)
