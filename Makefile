@@ -10,8 +10,6 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
-ON_EVERY_DATABASE := tests/scheduling $(addprefix tests/headline/test_, api_idempotency.py health.py metrics.py) \
-	$(addprefix tests/articles/, cache distribution models publishing releases search)
 
 export PYTHONUNBUFFERED := 1
 
@@ -29,14 +27,8 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@echo "Headline is starting on $(SITE_URL)/ , the newsroom on $(SITE_URL)/admin/ ; Ctrl-C stops it."
 	@exec $(BIN)/honcho start --port $(PORT)
 
-test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium, and those with most queries on SQLite, too; installs what they need (as root)
-	@status=0; report=$$(mktemp); \
-	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not once and not slow" $(ON_EVERY_DATABASE) > $$report 2>&1 & \
-	sqlite=$$!; \
-	$(BIN)/pytest --numprocesses 4 || status=$$?; \
-	wait $$sqlite || status=$$?; \
-	cat $$report; rm $$report; \
-	exit $$status
+test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
+	@$(BIN)/pytest --numprocesses 5
 
 test-fast: .venv/test  ## in a minute: tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them
 	@TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not slow" $(TESTS)

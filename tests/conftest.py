@@ -55,10 +55,8 @@ class Site:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Set the markers `once` and `slow`, by which tests are chosen; of the shuffled tests, start long ones first."""
+    """Set the marker `slow`; of the shuffled tests, start long ones first."""
     for item in items:
-        if "browser" in _fixtures(item) or not _asks_database(item):
-            item.add_marker("once")
         if _is_slow(item):
             item.add_marker("slow")
     yield
@@ -71,10 +69,6 @@ def _is_slow(item: pytest.Item) -> bool:
     if {"browser", *PROCESSES} & _fixtures(item) or any(map(item.get_closest_marker, ("long", *OF_OTHER_TARGETS))):
         return True
     return isinstance(item, pytest.Function) and not STARTERS.isdisjoint(vars(item.module))
-
-
-def _asks_database(item: pytest.Item) -> bool:
-    return bool(item.get_closest_marker("django_db") or {"db", "transactional_db"} & _fixtures(item))
 
 
 def _place(item: pytest.Item) -> int:

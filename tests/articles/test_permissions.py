@@ -29,7 +29,7 @@ from scheduling.models import TaskInfo, TaskInfoLog
 from tests.articles.desk.articles.test_admin import is_asked, response_to
 from tests.articles.factories import approve, make_article, make_editor, make_member, make_user, soon
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 Status = Article.Status
 

@@ -49,7 +49,6 @@ def client(document: str, tmp_path: Path) -> ModuleType:
     return importlib.import_module("headline_client")
 
 
-@pytest.mark.once
 def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -> None:
     kinds = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin")
     generate("datamodel-codegen", "--input", document, "--output", "headline_models.py", *kinds, cwd=tmp_path)
@@ -63,7 +62,6 @@ def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -
     assert "VALUE_0" not in (tmp_path / "headline_models.py").read_text()
 
 
-@pytest.mark.once
 def test_a_generated_client_runs_a_newsroom(client: ModuleType, site: Site) -> None:
     rights = ("add_article", "change_article", "view_article", "schedule_article", "operate_tasks")
     robot = make_user("robot", *rights)

@@ -25,8 +25,6 @@ from headline import __version__
 from tests.conftest import serving
 from tests.harness import Process, base_dir, eventually, free_port, python
 
-pytestmark = pytest.mark.once
-
 UNITS = base_dir / "deploy" / "systemd"
 COMPOSE = base_dir / "compose.yml"
 

@@ -18,8 +18,6 @@ from django.urls import reverse
 from tests.harness import base_dir, python
 from tests.headline import texts
 
-pytestmark = pytest.mark.once
-
 PO = Path("headline/locale/zh_Hans/LC_MESSAGES/django.po")
 SOURCES = ("articles", "headline", "scheduling", "templates")
 FINDERS = {".html": texts.in_template, ".txt": texts.in_template, ".py": texts.in_python, ".js": texts.in_script}

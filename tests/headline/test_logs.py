@@ -229,7 +229,6 @@ def test_a_worker_logs_all_tasks_of_a_batch(transactional_db: None, written: Lin
     assert set(line["task_ids"]) == ids
 
 
-@pytest.mark.once
 def test_commands_write_json(manage: Manage) -> None:
     """Workers and cron jobs."""
     add("probe.fail", parameters={"times": 9})
@@ -238,7 +237,6 @@ def test_commands_write_json(manage: Manage) -> None:
     assert [line["message"].startswith("executed=0 failed=1") for line in lines].count(True) == 1, lines
 
 
-@pytest.mark.once
 def test_a_web_server_writes_json_and_no_secret(transactional_db: None) -> None:
     """All lines: Django's, gunicorn's, and one for each request."""
     given = "an-id-of-the-proxy"

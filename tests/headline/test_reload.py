@@ -12,13 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
-import pytest
-
 from tests.conftest import database_environment
 from tests.harness import Process, PythonProcess, base_dir, eventually
 from tests.headline.test_deployment import ENVIRONMENT, nginx_before
-
-pytestmark = pytest.mark.once
 
 UNIT = (base_dir / "deploy" / "systemd" / "headline-web.service").read_text(encoding="utf-8")
 REQUESTS = (("GET", "/"), ("POST", "/api/v1/token/"), ("GET", "/api/v1/articles/"))

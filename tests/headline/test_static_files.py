@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import database_environment
 from tests.harness import Process, base_dir, free_port, python
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 OTHERS = ("admin", "unfold", "rest_framework", "drf_spectacular_sidecar", "django_prose_editor", "js_asset")
 

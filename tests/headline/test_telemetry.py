@@ -14,8 +14,6 @@ from headline import telemetry
 from headline.env import WrongEnvironment
 from tests.harness import run_python
 
-pytestmark = pytest.mark.once
-
 SECRET = "c3p1-a-secret-that-no-report-contains"
 
 

@@ -154,7 +154,6 @@ def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage)
         (["--type", "nobody.knows"], "no handler for nobody.knows"),
     ],
 )
-@pytest.mark.once
 def test_invalid_arguments_are_refused_with_a_message(manage: Manage, arguments: list[str], complaint: str) -> None:
     refused = manage("poll", *arguments)
     assert refused.returncode != 0
@@ -326,7 +325,6 @@ def test_refresh_fails_loudly_when_the_database_is_away(manage: Manage) -> None:
     assert "Traceback" not in failed.stderr
 
 
-@pytest.mark.once
 def test_a_worker_without_its_database_logs_little(manage: Manage) -> None:
     url = f"mysql://nobody@127.0.0.1:{free_port()}/headline"
     waited = manage("poll", "--for", "0.5", env={"DATABASE_URL": url, "REDIS_URL": ""})

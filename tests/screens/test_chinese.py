@@ -17,7 +17,7 @@ from tests.headline.texts import WORD, in_page
 from tests.screens import addresses
 from tests.screens.newsroom import fill
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 CONTENT = {
     "articles.Article": ("title", "summary", "body", "byline", "retraction_notice"),

@@ -19,7 +19,7 @@ from tests.screens.addresses import readers
 from tests.screens.newsroom import fill
 from tests.screens.validity import faults
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 MOST_BYTES = 60_000
 """Of a page with its style sheet and scripts, as they are; without images."""

@@ -23,7 +23,7 @@ from tests.articles.readers import Change, Readers, Sight, ask_at_once, is_true
 from tests.conftest import Site, StartManage, serving
 from tests.harness import base_dir, eventually, free_port, start_varnish
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PATIENCE = 0.25  # seconds
 TRANSITION = timedelta(seconds=0.6)

@@ -205,7 +205,6 @@ def test_a_changed_password_is_not_printed_again() -> None:
     assert "(as you chose it)" in printed
 
 
-@pytest.mark.once
 def test_it_works_as_a_command_of_its_own(manage: Manage) -> None:
     first, second = manage("demo"), manage("demo")
 

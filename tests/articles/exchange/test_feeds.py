@@ -14,7 +14,7 @@ from articles.models import Article
 from tests.articles.factories import make_article, make_channel, make_user, publish_tasks
 from tests.articles.import_files import WXR, Result, counts, post, run_import
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 Status = Article.Status
 
 RSS = """<?xml version="1.0" encoding="UTF-8"?>

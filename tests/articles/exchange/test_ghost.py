@@ -16,7 +16,7 @@ from articles.models import Article
 from tests.articles.factories import make_user, publish_tasks
 from tests.articles.import_files import counts, run_import
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 Status = Article.Status
 Rows = list[dict[str, Any]]
 

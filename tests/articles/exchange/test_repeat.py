@@ -254,7 +254,6 @@ def test_a_duplicate_record_without_an_id_is_imported_once(file: Path) -> None:
     assert run_import(file).summary == counts(created=1, skipped=1)
 
 
-@pytest.mark.once
 def test_an_interrupted_import_is_completed_by_repeating_it(
     file: Path, start_manage: StartManage, manage: Manage
 ) -> None:

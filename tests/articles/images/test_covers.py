@@ -25,7 +25,7 @@ from articles.publishing.comparison import compare
 from tests.articles.factories import approve, make_article, make_channel, make_editor, soon
 from tests.articles.image_files import make_image, shown
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
 

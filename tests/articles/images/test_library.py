@@ -37,7 +37,7 @@ from articles.roles import Role
 from tests.articles.factories import approve, make_article, make_editor, make_member, make_release, soon
 from tests.articles.image_files import GPS, image_bytes, make_image, sent, shown
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def stored() -> set[str]:

@@ -76,7 +76,6 @@ def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: S
     assert watched(SOURCES[name](stage), Watch(refused=undisturbed.last_entry)) == entries
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_lock_goes_by_primary_key(stage: Stage, name: str) -> None:
     """Locks along another index are taken in another order, which deadlocks with locks by primary key."""
@@ -103,7 +102,6 @@ def another() -> Iterator[Any]:
     other.close()
 
 
-@pytest.mark.once
 def test_scheduling_many_does_not_deadlock_with_who_changes_a_status(stage: Stage) -> None:
     """Locks along the index of the status would deadlock with the other transaction."""
     articles = [stage.waiting() for _ in range(3)]
@@ -147,7 +145,6 @@ def impatient() -> Iterator[None]:
             cursor.execute("SET innodb_lock_wait_timeout = DEFAULT")
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("rows", [PERSONS, CHOICES, CHANNELS, TAGS])
 def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
     """A lock on the author's row for the notification would delay everything else that is due."""
@@ -169,7 +166,6 @@ def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
     assert Release.objects.get().status == Release.Status.PUBLISHED
 
 
-@pytest.mark.once
 def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_the_session() -> None:
     """It must not hold its other members for long, nor leave a lock timeout set in the session."""
     editor = make_editor()
@@ -194,7 +190,6 @@ def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 3
 
 
-@pytest.mark.once
 def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: StartManage) -> None:
     """Articles due at the same time are on time, and the other members can be saved."""
     editor = make_editor()
@@ -214,7 +209,6 @@ def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: St
     assert worker.stop() == 0
 
 
-@pytest.mark.once
 def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_readers(stage: Stage) -> None:
     """A row for which others queue is never free: a worker that does not queue never gets it."""
     article, over = stage.updated(), Event()
@@ -239,7 +233,6 @@ def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_read
 NAMES = ["bob", "carol", "dave", "erin"]
 
 
-@pytest.mark.once
 @pytest.mark.long
 def test_no_deadlock_reaches_any_of_four_editors_beside_two_workers(start_manage: StartManage) -> None:
     """`make chaos` does the same for a minute."""

@@ -27,7 +27,7 @@ from tests.articles.image_files import image_bytes, make_image, sent, shown
 from tests.conftest import Manage, Site
 from tests.harness import free_port
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @dataclass(frozen=True)

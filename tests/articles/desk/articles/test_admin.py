@@ -560,7 +560,6 @@ def test_the_users_screens_open() -> None:
 FORM = "application/x-www-form-urlencoded"
 
 
-@pytest.mark.once
 def test_a_text_as_long_as_may_be_is_saved_and_one_too_long_comes_back(desk: Client) -> None:
     typed = {"title": "Novel", "slug": "novel", "_save": "1"}
     longest, too_long = "澜" * BODY_LENGTH, "x" * 10_000_000

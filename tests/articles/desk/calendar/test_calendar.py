@@ -224,7 +224,6 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
     assert 'id="now"' not in desk.get(f"{CALENDAR}?view=week&date=2030-06-03").text
 
 
-@pytest.mark.once
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     desk: Client, django_assert_max_num_queries: Any
 ) -> None:
