@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from collections import namedtuple
@@ -44,6 +45,16 @@ def worker(transactional_db: None) -> WorkerHeartbeat:
     """A worker with a recent heartbeat."""
     now, queue = read_database_clock(), "redis" if connection.vendor == "mysql" else "database"
     return WorkerHeartbeat.objects.create(name="w:1", task_types=[], started_at=now, seen_at=now, queue=queue)
+
+
+@pytest.fixture(autouse=True)
+def _no_cron_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another test may install jobs in this user's real crontab at the same time."""
+    program = tmp_path / "programs" / "crontab"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
 
 def found(area: Area, *, outward: bool = False) -> list[Finding]:

@@ -84,7 +84,7 @@ def _children(pid: int) -> list[str]:
 def test_the_build_server_lints_and_then_tests() -> None:
     script = base_dir / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert script.read_text().splitlines()[-2:] == ["make lint", "make test"]
+    assert script.read_text().splitlines()[-3:] == ["make lint", "make test-fast", "make test"]
 
 
 def test_the_build_server_takes_screenshots() -> None:
