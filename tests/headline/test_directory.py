@@ -162,7 +162,7 @@ def test_a_lost_group_removes_the_role_at_the_next_sign_in(directory: Directory)
 @pytest.mark.parametrize(
     ("name", "password"),
     [
-        *(("eva", "wrong"), ("eva", ""), ("nobody", "correct horse"), ("", "correct horse")),
+        *(("eva", "another password"), ("eva", ""), ("nobody", "correct horse"), ("", "correct horse")),
         *(("*", "correct horse"), ("ev*", "correct horse"), ("eva)(uid=*", "correct horse")),
         *(("eva)(|(uid=*", "correct horse"), ("eva,ou=people", "correct horse"), ("eva\x00", "correct horse")),
     ],
