@@ -27,6 +27,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _LAST_PORT = 65535
+_MYSQL_PORT = 3306
 _SHORTEST_SECRET = 4
 _ENCODED = "; special characters of a password as %XX, such as %23 for #"
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
@@ -76,6 +77,8 @@ PLAIN = frozenset(
         *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
         *("EMAIL_FROM", "LANGUAGE_CODE", "LOG_FORMAT", "MEDIA_ACCEL_REDIRECT", "METRICS_NETWORKS", "OIDC_CLIENT_ID"),
         *("OIDC_GROUPS_CLAIM", "OIDC_ISSUER", "PROXY_COUNT", "REDIS_KEY_PREFIX", "SECOND_FACTOR_AT_PROVIDER"),
+        *("SAML_CERTIFICATE", "SAML_EMAIL_ATTRIBUTE", "SAML_GROUPS_ATTRIBUTE", "SAML_IDP_ENTITY_ID", "SAML_METADATA"),
+        *("SAML_NAME_ATTRIBUTE", "SAML_SP_ENTITY_ID", "SAML_SSO_URL"),
         *("SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
         *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE"),
     }
@@ -152,12 +155,9 @@ def open_id(issuer: str, client_id: str, secret: str, *, roles: Collection[str])
         if not value:
             raise WrongEnvironment(name, "is missing", "set it together with OIDC_ISSUER")
     remedy = "write the issuer exactly as the provider names it, such as https://login.example.org/realms/news"
-    host = _split("OIDC_ISSUER", issuer, remedy).hostname or ""
-    is_local = host == "localhost" or host.startswith("127.")
     if not re.fullmatch(rf"https?://{HOST}(/[^\s?#]*)?", issuer, re.ASCII):
         raise WrongEnvironment("OIDC_ISSUER", "has an unknown format", remedy)
-    if not issuer.startswith("https://") and not is_local:
-        raise WrongEnvironment("OIDC_ISSUER", "does not use https", remedy)
+    _require_https("OIDC_ISSUER", issuer, remedy)
     return {"client_id": client_id, "secret": secret, "settings": {"server_url": issuer}}
 
 
@@ -185,6 +185,53 @@ def ldap(server: str, *, is_plain: bool, roles: Collection[str], trusts_email: b
     _require("ldap", "django_auth_ldap", name="AUTH_LDAP_SERVER", lock="requirements-ldap.lock")
     start_tls = "on" if server.startswith("ldap://") and not is_plain else ""
     return {**found, "server": server, "start_tls": start_tls}
+
+
+def saml(
+    idp_entity_id: str, *, roles: Collection[str], trusts_email: bool, has_open_id: bool, **found: str
+) -> dict[str, str]:
+    """The SAML identity provider, with the rest of `SAML_`; empty without its entity ID."""
+    if not idp_entity_id:
+        return {}
+    switch = "SAML_IDP_ENTITY_ID"
+    if has_open_id:
+        raise WrongEnvironment(switch, "is set beside OIDC_ISSUER", "choose one of them")
+    for name, value in ((switch, idp_entity_id), ("SAML_SP_ENTITY_ID", found["sp_entity_id"])):
+        if not re.fullmatch(r"[!-~]{0,1024}", value) or re.search(r"""[<>&'"]""", value):
+            raise WrongEnvironment(name, "has an unknown format", "write a URI such as https://login.example.org/saml")
+    if bool(found["metadata"]) == bool(found["sso_url"] or found["certificate"]):
+        remedy = "set SAML_METADATA, or SAML_SSO_URL and SAML_CERTIFICATE"
+        raise WrongEnvironment(switch, "needs either metadata or address and certificate", remedy)
+    if found["metadata"].startswith(("https://", "http://")):
+        _check_url("SAML_METADATA", found["metadata"])
+    elif found["metadata"]:
+        _check_file("SAML_METADATA", found["metadata"])
+    else:
+        _check_url("SAML_SSO_URL", found["sso_url"])
+        _check_file("SAML_CERTIFICATE", found["certificate"])
+    if not roles:
+        raise WrongEnvironment("SSO_ROLES", "is missing", f"set it together with {switch}")
+    if not trusts_email:
+        remedy = "set it to on if users cannot change their addresses at the identity provider"
+        raise WrongEnvironment("SSO_TRUST_EMAIL", "is off, and SAML confirms no addresses", remedy)
+    _require("onelogin", "xmlsec", name=switch, lock="requirements-saml.lock")
+    return {**found, "idp_entity_id": idp_entity_id}
+
+
+def _check_url(name: str, value: str) -> None:
+    _require_https(name, _address(name, value), "write something like https://login.example.org/saml")
+
+
+def _check_file(name: str, value: str) -> None:
+    if not Path(value).is_file():
+        raise WrongEnvironment(name, "names no file", "correct the path")
+
+
+def _require_https(name: str, url: str, remedy: str) -> None:
+    host = _split(name, url, remedy).hostname or ""
+    is_local = host == "localhost" or host.startswith("127.")
+    if not url.startswith("https://") and not is_local:
+        raise WrongEnvironment(name, "does not use https", remedy)
 
 
 def _has_one_user(value: str) -> bool:
@@ -294,16 +341,31 @@ def _split(name: str, value: str, remedy: str) -> SplitResult:
 def database(name: str, *, default: str) -> dict[str, Any]:
     """Django's DATABASES entry for `sqlite:///path` or `mysql://user:password@host:port/name?unix_socket=/path`.
 
-    A SQLite path is relative to the project. Names and passwords may be percent-encoded.
+    Several servers of one database are separated by commas. A SQLite path is relative to the project. Names and
+    passwords may be percent-encoded.
     """
-    remedy = f"write sqlite:///path or mysql://user:password@host:port/name{_ENCODED}"
+    remedy = f"write sqlite:///path, mysql://user:password@host:port/name or …@host:port,host:port/name{_ENCODED}"
     value = text(name, default=default)
     if value.startswith("sqlite://"):
         return _sqlite(name, unquote(value.removeprefix("sqlite://").removeprefix("/")))
-    url = _split(name, value, remedy)
-    if url.scheme != "mysql":
-        raise WrongEnvironment(name, f"has the scheme {url.scheme!r}", remedy)
-    return _mysql(name, url, remedy)
+    first, *others = _servers(value)
+    urls = [_split(name, one, remedy) for one in (first, *others)]
+    if urls[0].scheme != "mysql":
+        raise WrongEnvironment(name, f"has the scheme {urls[0].scheme!r}", remedy)
+    entry = _mysql(name, urls[0], remedy)
+    if others:
+        if not all(url.hostname for url in urls) or entry["OPTIONS"]:
+            raise WrongEnvironment(name, "names a server without a host", remedy)
+        entry["OPTIONS"]["servers"] = [(url.hostname, url.port or _MYSQL_PORT) for url in urls]
+    return entry
+
+
+def _servers(url: str) -> list[str]:
+    """The URL with each of its hosts."""
+    scheme, slashes, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, hosts = authority.rpartition("@")
+    return [f"{scheme}{slashes}{user}{at}{host}{slash}{path}" for host in hosts.split(",")]
 
 
 def _sqlite(name: str, path: str) -> dict[str, Any]:

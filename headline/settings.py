@@ -71,6 +71,19 @@ LDAP = env.ldap(
     roles=SSO_ROLES,
     trusts_email=SSO_TRUST_EMAIL,
 )
+SAML = env.saml(
+    env.text("SAML_IDP_ENTITY_ID"),
+    metadata=env.text("SAML_METADATA"),
+    sso_url=env.text("SAML_SSO_URL"),
+    certificate=env.text("SAML_CERTIFICATE"),
+    sp_entity_id=env.text("SAML_SP_ENTITY_ID"),
+    email_attribute=env.text("SAML_EMAIL_ATTRIBUTE", default="email"),
+    name_attribute=env.text("SAML_NAME_ATTRIBUTE", default="name"),
+    groups_attribute=env.text("SAML_GROUPS_ATTRIBUTE", default="groups"),
+    roles=SSO_ROLES,
+    trusts_email=SSO_TRUST_EMAIL,
+    has_open_id=bool(OIDC),
+)
 SECOND_FACTOR_ROLES = env.names("SECOND_FACTOR_ROLES")  # names of roles, "Administrator" or "all"
 SECOND_FACTOR_AT_PROVIDER = env.flag("SECOND_FACTOR_AT_PROVIDER", default=False)
 
@@ -99,9 +112,13 @@ SOCIALACCOUNT_ADAPTER = "headline.accounts.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
         "provider_class": "headline.accounts.oidc.Provider",
-        "OAUTH_PKCE_ENABLED": True,
+        "OAUTH_PKCE_ENABLED": True,  # binds the answer to the session, so a nonce is not needed
         "APPS": [{"provider_id": "oidc", "name": "OpenID Connect", **OIDC}] if OIDC else [],
-    }
+    },
+    "saml": {
+        "provider_class": "headline.accounts.saml.Provider",
+        "APPS": [{"client_id": "saml", "name": "SAML"}] if SAML else [],
+    },
 }
 
 # Applications
@@ -112,6 +129,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
     "allauth.mfa",
     "allauth.usersessions",
     "headline.accounts",  # its createsuperuser comes before Django's

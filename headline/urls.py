@@ -9,7 +9,7 @@ from django.views.i18n import set_language
 
 from articles.desk.autocomplete import Lookup
 from articles.desk.palette.views import search
-from headline.accounts import oidc, one_time_link, reset, security
+from headline.accounts import oidc, one_time_link, reset, saml, security
 from headline.accounts.views import change_password, log_in
 from headline.api.not_found import unknown_url
 from headline.shortcut import view_on_site
@@ -27,6 +27,7 @@ urlpatterns = [
     *reset.urls(),
     path("admin/login/", log_in, name="account_login"),
     *oidc.urls(),
+    *saml.urls(),
     *one_time_link.urls(),
     *security.urls(),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from headline.accounts.directory import user_in_directory
+from headline.accounts.hashing import NoTurn
 from headline.accounts.login_throttle import Attempt
 from headline.accounts.refusal import TEXTS
 from headline.accounts.single_sign_on import Refused
@@ -37,6 +38,8 @@ class LimitedBackend(ModelBackend):
             except Refused as reason:
                 attempt.failed(reason=str(reason))
                 raise ValidationError(TEXTS[str(reason)], code=str(reason)) from reason
+            except NoTurn as error:
+                raise attempt.postponed() from error
         if user is None:
             attempt.failed()
         else:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import socket
+import ssl
+import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
@@ -12,9 +18,15 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError
 from django.http import HttpRequest
 
+from headline.accounts.hashing import NoTurn
 from headline.accounts.single_sign_on import DIRECTORY, Identity, Refused, line_of, sign_in
 
+logger = logging.getLogger(__name__)
+
 TIMEOUT = 5  # seconds for a connection, and for each answer
+MAX_CHECKS = 3  # in each process at once, so that a slow directory leaves most threads to readers
+_checks = threading.BoundedSemaphore(MAX_CHECKS)
+_PORTS = {"ldap": 389, "ldaps": 636}
 GROUP_TYPES = {
     "groupOfNames": ("GroupOfNamesType", "groupOfNames"),
     "groupOfUniqueNames": ("GroupOfUniqueNamesType", "groupOfUniqueNames"),
@@ -25,9 +37,34 @@ GROUP_TYPES = {
 
 
 def user_in_directory(request: HttpRequest | None, username: str, password: str) -> User | None:
-    """The user with this name and password, None if the directory knows none. Raises `Refused`."""
+    """The user with this name and password, None if the directory knows none. Raises `Refused` and `NoTurn`."""
     if not password or not username.isprintable():
         return None  # servers accept an empty password as anonymous
+    if not _checks.acquire(blocking=False):
+        raise NoTurn
+    try:
+        _refuse_silent(settings.LDAP["server"])
+        return _found(request, username, password)
+    finally:
+        _checks.release()
+
+
+def _refuse_silent(server: str) -> None:
+    """Raise `Refused` if the server does not answer: in a TLS handshake without an answer, libldap never returns."""
+    url = urlsplit(server)
+    address = url.hostname or "", url.port or _PORTS[url.scheme]
+    try:
+        with socket.create_connection(address, TIMEOUT) as connection:
+            if url.scheme == "ldaps":
+                context = ssl._create_unverified_context()  # noqa: S323 (libldap verifies; nothing is sent here)
+                with suppress(ssl.SSLError), context.wrap_socket(connection):
+                    pass
+    except OSError as error:
+        logger.warning("The directory cannot be reached: %s", error)
+        raise Refused("provider") from error
+
+
+def _found(request: HttpRequest | None, username: str, password: str) -> User | None:
     library = import_module("django_auth_ldap.backend")
     base: Any = library.LDAPBackend
 
@@ -38,6 +75,16 @@ def user_in_directory(request: HttpRequest | None, username: str, password: str)
             """After the password was accepted. Raises `Refused`."""
             return _linked_user(ldap_user), False
 
+        def authenticate_ldap_user(self, ldap_user: Any, password: str) -> User | None:
+            """Close the connection, which would otherwise stay open until the next garbage collection."""
+            try:
+                found: User | None = super().authenticate_ldap_user(ldap_user, password)
+                return found
+            finally:
+                if ldap_user._connection is not None:
+                    with suppress(library.ldap.LDAPError):
+                        ldap_user._connection.unbind_s()
+
     backend = Backend()
     backend.settings = import_module("django_auth_ldap.config").LDAPSettings("HEADLINE_LDAP_", _options(settings.LDAP))
     library.ldap_error.connect(_unavailable)  # connecting again changes nothing
@@ -47,6 +94,7 @@ def user_in_directory(request: HttpRequest | None, username: str, password: str)
 
 def _unavailable(sender: object, exception: Exception, **values: Any) -> None:
     """Refuse instead of taking a fault of the server for a wrong password or for a lost group."""
+    logger.warning("The directory failed: %r", exception)
     raise Refused("provider") from exception
 
 

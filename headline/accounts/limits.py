@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.contrib.sessions.models import Session
 from django.db.models import F
 from django.db.models.functions import Greatest
 
@@ -60,9 +61,11 @@ class Limit:
 
 
 def prune() -> None:
-    """Delete expired counters, a bounded number."""
+    """Delete expired counters and sessions, a bounded number."""
     old = TryCount.objects.filter(free_at__lt=_now() - _microseconds(REPORT_EVERY)).values_list("pk", flat=True)
     TryCount.objects.filter(pk__in=list(old[:_ROWS_PER_PRUNING])).delete()
+    ended = Session.objects.filter(expire_date__lt=read_database_clock()).values_list("pk", flat=True)
+    Session.objects.filter(pk__in=list(ended[:_ROWS_PER_PRUNING])).delete()
 
 
 def _now() -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -30,8 +31,9 @@ MAIL = "accounts.mail_reset"
 
 
 def is_invited(user: User) -> bool:
-    """Whether the user has not set a first password yet."""
-    return user.is_active and user.is_staff and user.last_login is None and not user.has_usable_password()
+    """Whether the user has not set a first password yet, and has none of a directory."""
+    is_new = user.is_active and user.is_staff and user.last_login is None and not user.has_usable_password()
+    return is_new and not SocialAccount.objects.filter(user=user).exists()  # else with a token, but no session yet
 
 
 def may_have_link(user: User) -> bool:

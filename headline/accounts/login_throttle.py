@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside
-from headline.accounts import hashing, limits
+from headline.accounts import hashing
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 
@@ -39,6 +39,7 @@ COOKIE = "known_device"
 COOKIE_AGE = timedelta(days=180)
 _SALT = "headline.accounts.device"
 _BUSY = timedelta(seconds=5)
+_IGNORED = "CMZ"  # categories of Unicode: control and format characters, marks, separators
 _MINUTES_FROM = 120  # seconds from which the wait is given in minutes
 
 
@@ -89,15 +90,18 @@ class Attempt:
             with hashing.turn(is_known=bool(self.device)):
                 yield
         except hashing.NoTurn as error:
-            self._uncount()
-            raise TooManyAttempts(_BUSY) from error
+            raise self.postponed() from error
+
+    def postponed(self) -> TooManyAttempts:
+        """The error to raise because too many passwords are being checked; uncounts the attempt."""
+        self._uncount()
+        return TooManyAttempts(_BUSY)
 
     def succeeded(self) -> None:
         """Record a correct password: uncounts the wrong attempts for this account at this address."""
         self._uncount()
         for limit, subject in self._counters()[-1:] if self.device else [(PAIR, self._pair)]:
             limit.clear(subject)
-        limits.prune()
 
     @property
     def _pair(self) -> str:
@@ -152,6 +156,6 @@ def _device(request: HttpRequest, user: Any) -> str:
 
 
 def _normalised(name: str) -> str:
-    """Normalise a name: spellings that a database may treat as one account are one."""
+    """Normalise a name: spellings that a database or a directory may treat as one account are one."""
     plain = unicodedata.normalize("NFKD", name)
-    return "".join(char for char in plain if not unicodedata.combining(char)).casefold().strip()[:150]
+    return "".join(char for char in plain if unicodedata.category(char)[0] not in _IGNORED).casefold()[:150]

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from allauth.account.utils import get_next_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
-from allauth.socialaccount.providers.base.constants import AuthProcess
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
-from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from requests import RequestException
+
+from headline.accounts.single_sign_on import Identity, issuer_of_open_id, redirect_to_provider
 
 PROVIDER = "oidc"
 _REQUIRED = ("authorization_endpoint", "issuer", "jwks_uri", "token_endpoint")
@@ -52,6 +50,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         subject = claims.get("sub")
         if not isinstance(subject, str) or not subject:
             raise OAuth2Error("The ID token names no subject.")
+        if "exp" not in claims:  # a wrong time is refused when it is decoded, but not a missing one
+            raise OAuth2Error("The ID token has no end.")
         if "userinfo_endpoint" in self.openid_config:
             more = self._fetch_user_info(token.token)
             if not isinstance(more, dict) or more.get("sub") != subject:
@@ -67,6 +67,15 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]
 
     oauth2_adapter_class = Adapter
 
+    @property
+    def issuer(self) -> str:
+        """The name of the identity provider."""
+        return issuer_of_open_id()
+
+    def identity(self, data: Mapping[str, Any]) -> Identity:
+        """What the claims say."""
+        return Identity.of(data["id_token"])
+
     def extract_uid(self, data: dict[str, Any]) -> str:
         """A hash, because both together may be longer than the column."""
         text = f"{self.app.settings['server_url'].rstrip('/')}\n{data['id_token']['sub']}"
@@ -76,14 +85,9 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]
 @never_cache
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect to the identity provider; signed-in users are redirected to where they were going."""
-    next_url = get_next_redirect_url(request)
-    if request.user.is_authenticated:
-        return HttpResponseRedirect(next_url or resolve_url(settings.LOGIN_REDIRECT_URL))
+    """Redirect to the identity provider."""
     with _refusing(request):
-        provider = get_adapter(request).get_provider(request, PROVIDER)
-        response: HttpResponse = provider.redirect(request, process=AuthProcess.LOGIN, next_url=next_url)
-        return response
+        return redirect_to_provider(request, get_adapter(request).get_provider(request, PROVIDER))
 
 
 @never_cache

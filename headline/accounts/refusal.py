@@ -33,22 +33,26 @@ TEXTS = {
     ),
     "expired": _("This sign-in has ended or was used before. Start again."),
     "link": _("This link was used before or has ended. Create a new one with “manage.py sign_in_link”."),
-    "no_email": _("The identity provider sent no email address. Ask its administrator to send the claim “email”."),
+    "no_email": _(
+        "Your account at the identity provider has no email address, or the provider does not send it as the claim "
+        "“email”. Ask its administrator."
+    ),
     "no_role": _("None of your groups has a role in the newsroom. Ask an administrator to add you to a group."),
     "passkey": _("This passkey is unknown here, or the log-in took too long. Try again, or log in with your password."),
+    "too_many": _("Too many sign-ins begin at your address. Try again in a minute."),
     "provider": _("The identity provider could not be reached, or its answer was invalid. Try again later."),
 }
 """Reason to text."""
 
 
-def refusal(request: HttpRequest, reason: str) -> HttpResponse:
+def refusal(request: HttpRequest, reason: str, *, status: int = HTTPStatus.FORBIDDEN) -> HttpResponse:
     """The page, with a link to the log-in."""
     context = {
         **admin.site.each_context(request),
         "title": _("Sign-in failed"),
         "reason": TEXTS[reason],
     }
-    return render(request, "headline/refusal.html", context, status=HTTPStatus.FORBIDDEN)
+    return render(request, "headline/refusal.html", context, status=status)
 
 
 def recorded_refusal(request: HttpRequest, reason: str, *, title: str = "") -> HttpResponse:

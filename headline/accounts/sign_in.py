@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from articles.audit import LOGGED_IN, record_beside
+from headline.accounts import limits
 from headline.accounts.address import UNKNOWN_ADDRESS, address_of, full_address_of
 from headline.accounts.login_throttle import remember_device
 from headline.accounts.refusal import recorded_refusal
@@ -32,6 +33,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         methods = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
         record_beside(LOGGED_IN, title="", by=user, address=address_of(request), methods=methods)
         remember_device(response, user)
+        limits.prune()
         return response
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:

@@ -6,23 +6,32 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from http import HTTPStatus
+from math import ceil
 from typing import Any, Self
 
+from allauth.account.utils import get_next_redirect_url
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
-from allauth.socialaccount.providers.base.constants import AuthError
+from allauth.socialaccount.providers.base.constants import AuthError, AuthProcess
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import resolve_url
 
-from headline.accounts.refusal import recorded_refusal
+from headline.accounts.address import address_of
+from headline.accounts.limits import Limit
+from headline.accounts.refusal import recorded_refusal, refusal
 
 logger = logging.getLogger(__name__)
 
 DIRECTORY = "ldap"
 """The issuer of identities in the LDAP directory."""
+
+STARTS = Limit("single sign-on of address", burst=50, every=timedelta(seconds=6))
 
 _NAME_LENGTH = 150
 
@@ -102,7 +111,10 @@ def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) 
 
 
 def give_roles(user: User, roles: list[Group]) -> None:
-    """Give these roles, and take the other roles that the provider manages; administrators stay as they are."""
+    """Give these roles, and take the other roles that the provider manages; administrators stay as they are.
+
+    No group makes one: who controls the provider's groups would otherwise control everything.
+    """
     if user.is_superuser:
         return
     managed = set(user.groups.filter(name__in=settings.SSO_ROLES.values()))
@@ -120,7 +132,7 @@ def _account_with_address(identity: Identity) -> User | None:
     if not identity.is_confirmed and not settings.SSO_TRUST_EMAIL:
         raise Refused("email_unconfirmed")
     users = User.objects.filter(email__iexact=identity.email)
-    found = [user for user in users if user.email.casefold() == identity.email.casefold()]
+    found = [user for user in users if _folded(user.email) == _folded(identity.email)]
     if len(found) > 1 or (found and found[0].is_superuser and not identity.is_confirmed):
         raise Refused("email_taken")
     if found and is_linked(found[0]):
@@ -128,12 +140,18 @@ def _account_with_address(identity: Identity) -> User | None:
     return found[0] if found else None
 
 
+def _folded(email: str) -> bytes:
+    """The address with its ASCII letters in lower case: other letters that databases equate are other mailboxes."""
+    return email.encode().lower()
+
+
 def is_linked(user: User) -> bool:
     """Whether the account has an identity of the present provider or directory."""
+    present = {("oidc", issuer_of_open_id())} if settings.OIDC else set()
+    present |= {("saml", settings.SAML["idp_entity_id"])} if settings.SAML else set()
+    present |= {(DIRECTORY, DIRECTORY)} if settings.LDAP else set()
     accounts = SocialAccount.objects.filter(user=user)
-    present = {_issuer()} if settings.OIDC else set()
-    present |= {DIRECTORY} if settings.LDAP else set()
-    return any(account.extra_data.get("issuer") in present for account in accounts)
+    return any((account.provider, account.extra_data.get("issuer")) in present for account in accounts)
 
 
 def unlink(user: User) -> None:
@@ -142,7 +160,8 @@ def unlink(user: User) -> None:
         account.delete()
 
 
-def _issuer() -> str:
+def issuer_of_open_id() -> str:
+    """As tokens name it, without a slash at the end."""
     return str(settings.OIDC["settings"]["server_url"]).rstrip("/")
 
 
@@ -153,14 +172,36 @@ def _new_account(identity: Identity) -> User:
     return User.objects.create_user(username, identity.email, first_name=identity.name, is_staff=True)
 
 
+def redirect_to_provider(request: HttpRequest, provider: Any) -> HttpResponse:
+    """To the identity provider; signed-in users are redirected to where they were going."""
+    next_url = get_next_redirect_url(request)
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(next_url or resolve_url(settings.LOGIN_REDIRECT_URL))
+    if too_many := refuse_many(request, STARTS):  # each start may store a session
+        return too_many
+    response: HttpResponse = provider.redirect(request, process=AuthProcess.LOGIN, next_url=next_url)
+    return response
+
+
+def refuse_many(request: HttpRequest, limit: Limit) -> HttpResponse | None:
+    """A response with status 429 if the address has reached the limit."""
+    wait = limit.take(address_of(request))
+    if not wait:
+        return None
+    response = refusal(request, "too_many", status=HTTPStatus.TOO_MANY_REQUESTS)
+    response.headers["Retry-After"] = str(ceil(wait.total_seconds()))
+    return response
+
+
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     """Admits identities, and says why others are refused."""
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Link the identity to its account. Raises `ImmediateHttpResponse` with the refusal."""
         linked = sociallogin.user if sociallogin.is_existing else None
-        identity = Identity.of(sociallogin.account.extra_data["id_token"])
-        sociallogin.account.extra_data, sociallogin.token = {"issuer": _issuer()}, None  # no claims, no tokens
+        provider = sociallogin.provider
+        identity = provider.identity(sociallogin.account.extra_data)
+        sociallogin.account.extra_data, sociallogin.token = {"issuer": provider.issuer}, None  # no claims, no tokens
         try:
             sociallogin.user = sign_in(identity, sociallogin.account, linked=linked)
         except Refused as reason:

@@ -34,10 +34,11 @@ class LogInView(LayoutMixin, LoginView):
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         """The context, with the other ways to sign in."""
         next_url = self.get_success_url()
+        start = "saml_login" if settings.SAML else "single_sign_on" if settings.OIDC else ""
         more = {
             "app_path": self.request.get_full_path(),
             "has_passkeys": Authenticator.objects.filter(type=Authenticator.Type.WEBAUTHN).exists(),
-            "sso": f"{reverse('single_sign_on')}?{urlencode({'next': next_url})}" if settings.OIDC else "",
+            "sso": f"{reverse(start)}?{urlencode({'next': next_url})}" if start else "",
             "sso_name": settings.SSO_NAME or gettext("Single sign-on"),
             "success_url": next_url,
         }

@@ -66,7 +66,9 @@ class IdentityProvider:
     def _id_token(self) -> str:
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT, "sub": self.claims["sub"], "iat": now, "exp": now + 300}
-        return jwt.encode({**claims, **self.broken.get("id_token", {})}, "k" * 32, algorithm="HS256")
+        claims |= self.broken.get("id_token", {})
+        given = {name: value for name, value in claims.items() if value is not None}
+        return jwt.encode(given, "k" * 32, algorithm="HS256")
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +19,12 @@ from django.test import Client
 
 from articles.models import AuditEntry
 from headline import env
+from headline.accounts import directory as directory_module
+from headline.accounts.directory import MAX_CHECKS
+from headline.accounts.links import is_invited
+from headline.accounts.login_throttle import Attempt
 from tests.harness import Process, free_port
+from tests.headline.sign_in_results import groups_of, reasons
 
 pytestmark = pytest.mark.django_db
 
@@ -122,14 +130,6 @@ def log_in(name: str, password: str = "correct horse", client: Client | None = N
     return (client or Client()).post("/admin/login/?next=/admin/", {"username": name, "password": password})
 
 
-def reasons() -> list[str | None]:
-    return [entry.details.get("reason") for entry in AuditEntry.objects.filter(action="log_in_failed").order_by("pk")]
-
-
-def groups_of(user: User) -> list[str]:
-    return sorted(user.groups.values_list("name", flat=True))
-
-
 @pytest.mark.parametrize("template", ["", f"uid=%(user)s,ou=people,{BASE}"], ids=["search", "template"])
 def test_a_user_of_the_directory_gets_an_account_with_the_mapped_roles(
     directory: Directory, settings: Any, template: str
@@ -162,7 +162,7 @@ def test_a_lost_group_removes_the_role_at_the_next_sign_in(directory: Directory)
 @pytest.mark.parametrize(
     ("name", "password"),
     [
-        *(("eva", "another password"), ("eva", ""), ("nobody", "correct horse"), ("", "correct horse")),
+        *(("eva", "another password"), ("eva", ""), ("unknown", "correct horse"), ("", "correct horse")),
         *(("*", "correct horse"), ("ev*", "correct horse"), ("eva)(uid=*", "correct horse")),
         *(("eva)(|(uid=*", "correct horse"), ("eva,ou=people", "correct horse"), ("eva\x00", "correct horse")),
     ],
@@ -206,6 +206,59 @@ def test_an_unreachable_or_untrusted_directory_stops_no_local_account(directory:
         assert "could not be reached" in log_in("eva").text
     assert reasons() == ["provider"] * 3
     assert log_in("root", "local password").status_code == 302
+
+
+@pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+def test_a_directory_that_does_not_answer_holds_up_few_threads(
+    directory: Directory, settings: Any, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    """In a handshake without an answer, libldap would run forever."""
+    monkeypatch.setattr(directory_module, "TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.LDAP |= {"server": f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"}
+        assert "could not be reached" in log_in("eva").text
+        for _check in range(MAX_CHECKS):
+            assert directory_module._checks.acquire(blocking=False)
+        try:
+            assert log_in("eva").status_code == 429
+        finally:
+            directory_module._checks.release(MAX_CHECKS)
+
+
+def test_a_sign_in_leaves_no_connection(directory: Directory) -> None:
+    log_in("eva")
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(os.listdir("/proc/self/fd"))
+        for name in ("eva", "unknown"):
+            log_in(name)
+        assert len(os.listdir("/proc/self/fd")) == before
+    finally:
+        gc.enable()
+
+
+def test_what_was_typed_as_the_name_is_not_logged(
+    directory: Directory, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be a password."""
+    log_in("tim")
+    settings.LDAP |= {"bind_password": "wrong"}
+    log_in("my-secret-password", "x")
+    assert "INVALID_CREDENTIALS" in caplog.text
+    assert "my-secret-password" not in caplog.text
+
+
+def test_spellings_that_a_directory_may_take_for_one_name_share_their_limits() -> None:
+    names = ("Eva Editor", " eva  editor ", "eva\ufe0f editor", "\uff25va editor", "e\u034fva\u00adeditor")
+    assert len({Attempt.of(None, name)._pair for name in names}) == 1
+
+
+def test_a_token_for_a_password_of_the_directory_invites_to_no_password_of_headline(directory: Directory) -> None:
+    got = Client().post(
+        "/api/v1/token/", {"username": "eva", "password": "correct horse"}, content_type="application/json"
+    )
+    assert (got.status_code, is_invited(User.objects.get())) == (200, False)
 
 
 VALUES: dict[str, Any] = {

@@ -46,6 +46,8 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
         ("DATABASE_URL", "mysql://host/", "names no database"),
         ("DATABASE_URL", "mysql:///name", "neither a host nor a socket"),
         ("DATABASE_URL", "mysql://host/name?sokcet=/run/x", "unknown option 'sokcet'"),
+        ("DATABASE_URL", "mysql://user@a,b:port/name", "has no valid host and port"),
+        ("DATABASE_URL", "mysql://user@a,/name", "names a server without a host"),
         ("DATABASE_URL", "sqlite:////no/such/directory/x.sqlite3", "names a file|names '/no/such"),
         ("DATABASE_URL", "sqlite:////", "names '/'"),
         ("REDIS_URL", "http://host", "unknown format"),
@@ -233,6 +235,10 @@ def test_a_mail_server_s_address_is_understood(given: Given, value: str, port: i
         (
             "mysql://user:pass@/news?unix_socket=/run/mysqld/mysqld.sock",
             {"HOST": "", "OPTIONS": {"unix_socket": "/run/mysqld/mysqld.sock"}},
+        ),
+        (
+            "mysql://user:p%2C@a.example.org:3307,[::1],b/news",
+            {"PASSWORD": "p,", "OPTIONS": {"servers": [("a.example.org", 3307), ("::1", 3306), ("b", 3306)]}},
         ),
         ("sqlite:////tmp/news%20room.sqlite3", {"NAME": "/tmp/news room.sqlite3"}),
         ("sqlite:///tests/other.sqlite3", {"NAME": str(base_dir / "tests/other.sqlite3")}),

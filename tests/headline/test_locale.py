@@ -25,6 +25,8 @@ ENGLISH = (
     "articles/cache",
     "headline/accounts/management",
     "headline/accounts/oidc.py",  # what a provider did wrong, for the log
+    "headline/accounts/saml.py",
+    "headline/accounts/saml_messages.py",
     "headline/backup",
     "headline/debug_mode.py",
     "headline/env.py",

@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from tests.harness import base_dir
 
-NAMES = ("requirements", "requirements-dev", "requirements-ldap", "requirements-telemetry")
+NAMES = ("requirements", "requirements-dev", "requirements-ldap", "requirements-saml", "requirements-telemetry")
 Locked = dict[NormalizedName, tuple[str, int]]
 
 each = pytest.mark.parametrize("name", NAMES)
@@ -79,7 +79,7 @@ def _needs(name: str, extras: set[str]) -> set[str]:
 @pytest.mark.parametrize("file", ["Containerfile", "Makefile", "docs/operations.md", "docs/sign-in.md"])
 def test_installations_check_the_hashes(file: str) -> None:
     lines = re.findall(
-        r"^.*requirements(?:-dev|-ldap|-telemetry)?\.(?:txt|lock).*$", (base_dir / file).read_text(), re.MULTILINE
+        r"^.*requirements(?:-dev|-ldap|-saml|-telemetry)?\.(?:txt|lock).*$", (base_dir / file).read_text(), re.MULTILINE
     )
     installs = [line for line in lines if "install" in line]
     assert installs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,13 +11,18 @@ import pytest
 import requests
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 
 from articles.models import AuditEntry
 from headline import env
+from headline.accounts import single_sign_on
+from headline.accounts.limits import Limit
 from headline.accounts.refusal import REFUSALS
 from tests.headline.authenticator import code, connect_app
 from tests.headline.identity_provider import IdentityProvider, identity_provider
+from tests.headline.sign_in_results import groups_of, is_signed_in, reasons
 
 pytestmark = pytest.mark.django_db
 
@@ -50,18 +56,6 @@ def callback_of(client: Client, next_url: str = "/admin/articles/article/") -> s
     assert start.status_code == 302, start.text
     back = requests.get(start.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
     return back.removeprefix("http://testserver")
-
-
-def reasons() -> list[str]:
-    return [entry.details["reason"] for entry in AuditEntry.objects.filter(action="log_in_failed").order_by("pk")]
-
-
-def is_signed_in(client: Client) -> bool:
-    return "_auth_user_id" in client.session
-
-
-def groups_of(user: User) -> list[str]:
-    return sorted(user.groups.values_list("name", flat=True))
 
 
 def test_a_new_user_gets_an_account_with_the_mapped_roles(provider: IdentityProvider) -> None:
@@ -224,6 +218,7 @@ def test_a_deactivated_account_is_not_linked(provider: IdentityProvider) -> None
         {"id_token": {"iss": "https://evil.example.org"}},
         {"id_token": {"aud": "another client"}},
         {"id_token": {"exp": 1}},
+        {"id_token": {"exp": None}},
         {"id_token": {"sub": ""}},
         {"userinfo": {"sub": "another user"}},
     ],
@@ -237,6 +232,28 @@ def test_wrong_answers_of_the_provider_are_refused(provider: IdentityProvider, b
     assert (refused.status_code, is_signed_in(client), reasons()) == (403, False, ["provider"])
     assert "answer was invalid" in refused.text
     assert not User.objects.exists()
+
+
+def test_starts_without_a_session_are_limited(provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each one stores a session."""
+    monkeypatch.setattr(single_sign_on, "STARTS", Limit("test", burst=2, every=timedelta(minutes=1)))
+    responses = [Client().get("/admin/sso/") for _ in range(3)]
+    assert [response.status_code for response in responses] == [302, 302, 429]
+    assert (responses[2].headers["Retry-After"], Session.objects.count()) == ("60", 2)
+
+
+def test_a_sign_in_deletes_sessions_that_have_ended(provider: IdentityProvider) -> None:
+    Session.objects.create(session_key="old", session_data="", expire_date=timezone.now() - timedelta(minutes=1))
+    sign_in(Client())
+    assert not Session.objects.filter(session_key="old").exists()
+
+
+@pytest.mark.parametrize("email", ["mi\u212ae@example.org", "je\u017fs@example.org"])
+def test_an_address_that_a_database_takes_for_another_links_no_account(provider: IdentityProvider, email: str) -> None:
+    other = User.objects.create_user("m", email.replace("\u212a", "k").replace("\u017f", "s"), is_staff=True)
+    provider.claims["email"] = email
+    sign_in(client := Client())
+    assert client.session["_auth_user_id"] != str(other.pk)
 
 
 def test_a_wrong_issuer_is_refused_before_the_user_is_sent_there(provider: IdentityProvider) -> None:
