@@ -10,6 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 FIELDS = frozenset(
@@ -25,16 +26,34 @@ _SECRETS = re.compile(
     | (?<=://)[^/\s@"']+(?=@)
     | (?i:(?<=\bbearer[ ])|(?<=\btoken[ ])|(?<=\bbasic[ ]))[\w.~+/=-]{16,}
     | (?i:(?<=[?&]code=)|(?<=[?&]state=)|(?<=token=)|(?<=secret=)|(?<=password=)|(?<=sessionid=)|(?<=csrftoken=)
-        |(?<=messages=))[^&;,\s"']+
+        |(?<=messages=)|(?<=known_device=))[^&;,\s"']+
+    | (?i:(?<=token["']:)|(?<=token["']:[ ])|(?<=secret["']:)|(?<=secret["']:[ ])
+        |(?<=password["']:)|(?<=password["']:[ ]))(?:"[^"]*"|'[^']*')
+    | (?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}[\w.-]*
     """,
     re.VERBOSE,
 )
-"""Secrets in addresses of this site, credentials in URLs and headers, secret parameters and cookies."""
+"""Secrets in addresses of this site, credentials in URLs and headers, secret parameters, cookies, JSON Web Tokens."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def hide_secrets(text: str) -> str:
     """`text` without what looks like a secret."""
     return _SECRETS.sub("…", text)
+
+
+def in_one_line(text: str) -> str:
+    """`text` with control characters as `\\n` and the like: others may have written it, and it ends no line."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """The message, also if its arguments do not fit: `logging` would print them, with their secrets."""
+    try:
+        return record.getMessage()
+    except Exception:  # whatever an argument raises
+        return f"{record.msg} (its arguments do not fit)"
 
 
 class TextFormatter(logging.Formatter):
@@ -58,9 +77,16 @@ class TextFormatter(logging.Formatter):
         both = {**self.context(), **own}
         return {name: self.redact(value) if isinstance(value, str) else value for name, value in both.items()}
 
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, and after an error its traceback, indented, so that no text in it looks like a line."""
+        record = copy(record)  # others, such as Sentry, get the same one
+        record.msg, record.args = message_of(record), ()
+        first, *others = super().format(record).split("\n")
+        return "\n".join([first, *(f"  {in_one_line(line)}" for line in others)])
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the name in the standard library)
         """The first line, with ids at its end."""
-        record.message = self.redact(record.message)
+        record.message = in_one_line(self.redact(record.message))
         ids = [f"{name}={value}" for name, value in self.fields(record).items() if name.endswith("_id")]
         return super().formatMessage(record) + (f" [{' '.join(ids)}]" if ids else "")
 
@@ -78,7 +104,7 @@ class JSONFormatter(TextFormatter):
             "time": self.formatTime(record),
             "level": record.levelname,
             "logger": record.name,
-            "message": self.redact(record.getMessage()),
+            "message": self.redact(message_of(record)),
             **self.fields(record),
         }
         if record.exc_info:

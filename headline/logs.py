@@ -31,5 +31,6 @@ def configuration(form: str) -> dict[str, Any]:
         "loggers": {
             "django": {"handlers": [], "propagate": True},
             "django.server": {"handlers": [], "propagate": True},
+            "django_auth_ldap": {"level": "CRITICAL"},  # it logs what was typed as the name, which may be a password
         },
     }

@@ -64,7 +64,10 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _is_in_network(request: HttpRequest) -> bool:
-    """Whether the connection comes from a listed network; headers are ignored, because clients can forge them."""
+    """Whether the connection comes from a listed network; headers are ignored, because clients can forge them.
+
+    None is listed by default, not even this machine: behind a local proxy every visitor would come from there.
+    """
     try:
         address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
     except ValueError:

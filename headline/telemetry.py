@@ -5,6 +5,7 @@ Neither gets personal data, texts or secrets: no variables of stack frames, no r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -22,7 +23,16 @@ _EXPORTED = frozenset(
     {"http.method", "http.route", "http.status_code", "http.request.method", "http.response.status_code"}
     | {"article_id", "request_id"}
 )
-"""Attributes of spans that are exported."""
+"""Attributes of spans that are exported: a list of what to hide would miss some, such as whole URLs."""
+
+_CONTENTS = re.compile(
+    r"""
+    (?<![\w.+@-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+  # addresses of users, such as those that a mail server refuses
+    | (?<=entry[ ])'.*'(?=[ ]for[ ]key) | (?<=value:[ ])'.*'(?=[ ]for[ ]column)  # what MySQL and MariaDB quote
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Contents that messages of errors quote."""
 
 
 def start_sentry(dsn: str) -> None:
@@ -51,8 +61,14 @@ def _without_secrets(event: dict[str, Any], hint: object) -> dict[str, Any]:
     event["tags"] = {**event.get("tags", {}), **log_fields()}
     for name in ("extra", "user"):
         event.pop(name, None)
-    cleaned: dict[str, Any] = _in_each_text(event, lambda text: hide_secrets(env.redact(text)))
+    if "logentry" in event:  # the parameters of a line may be headlines or names
+        event["logentry"] = {"message": event["logentry"].get("message", "")}
+    cleaned: dict[str, Any] = _in_each_text(event, _without_contents_of_errors)
     return cleaned
+
+
+def _without_contents_of_errors(text: str) -> str:
+    return _CONTENTS.sub("…", hide_secrets(env.redact(text)))
 
 
 def _in_each_text(value: Any, change: Callable[[str], str]) -> Any:

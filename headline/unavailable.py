@@ -1,6 +1,7 @@
 """503 with `Retry-After`, instead of 500, while the database or the machine is in trouble.
 
-Django calls the handler for every exception that a view, a template or a middleware raises.
+Django calls the handler for every exception that a view, a template or a middleware raises. A middleware would not see
+those of the others, because Django turns exceptions into responses between them.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
         "The database cannot be used at the moment. Please try again; what you just sent may not have been saved."
     )
     response: HttpResponse
-    if request.path.startswith("/api/") or request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
-        response = JsonResponse({"detail": message, "error": message, "code": "unavailable"})
+    is_api = request.path.startswith("/api/")
+    if is_api or request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
+        response = JsonResponse({"detail": message, "code": "unavailable", **({} if is_api else {"error": message})})
     else:
         response = HttpResponse(loader.get_template("503.html").render())
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE

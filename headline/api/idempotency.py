@@ -30,6 +30,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from headline.api.models import KEY_LENGTH, IdempotentRequest
+from scheduling.failures import Trouble, trouble_of
 from scheduling.services import retried
 
 HEADER = "Idempotency-Key"
@@ -104,8 +105,8 @@ def _insert(user: User, key: str, fingerprint: str) -> tuple[IdempotentRequest, 
     try:
         return IdempotentRequest.objects.get_or_create(user=user, key=key, defaults={"fingerprint": fingerprint})
     except OperationalError as error:
-        if error.args[0] == _DEADLOCK:
-            raise  # the whole transaction is retried
+        if error.args[0] == _DEADLOCK or trouble_of(error) is not Trouble.LOCKS:
+            raise  # the whole transaction is retried, or the database cannot be used
         raise KeyInUseError from error
 
 

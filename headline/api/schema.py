@@ -38,6 +38,7 @@ DESCRIPTIONS = {
     "415": _("The body is not of the documented kind."),
     "422": _("The Idempotency-Key was used for another request before."),
     "429": _("Too many requests; `Retry-After` says when to come back."),
+    "503": _("The database cannot be used at the moment; `Retry-After` says when to come back."),
 }
 
 
@@ -57,7 +58,22 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
             schema |= reference | default
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
+    _add_unavailable(result)
     return result
+
+
+def _add_unavailable(result: dict[str, Any]) -> None:
+    """Document the response of `headline.unavailable`, which every operation may give."""
+    result["components"]["responses"] = {
+        "Unavailable": {
+            "description": str(DESCRIPTIONS["503"]),
+            "headers": {"Retry-After": {"schema": {"type": "integer"}}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+    }
+    for item in result["paths"].values():
+        for operation in item.values():
+            operation["responses"]["503"] = {"$ref": "#/components/responses/Unavailable"}
 
 
 def _name_equal_labels(schemas: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A program for test_telemetry: failing views and a logged error, all with the secret in its argument."""
+"""A program for test_telemetry: failing views and logged errors, with the secret and the content in its arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fail(request: HttpRequest, **values: str) -> HttpResponse:
     raise RuntimeError("this view fails" if password != "" else password)
 
 
-def main(secret: str) -> None:
+def main(secret: str, content: str) -> None:
     """Send the requests; the last one is a probe with a host that is not allowed."""
     headers = {
         "cookie": f"sessionid={secret}",
@@ -32,7 +32,14 @@ def main(secret: str) -> None:
     probe = ask.get("/healthz", headers={"host": "10.0.0.7"})
     for request in (ask.get(f"/preview/{secret}/?code={secret}"), posted, probe):
         list(application(request.environ, start_response))
-    logging.getLogger("scheduling.worker").error("cannot connect to mysql://headline:%s@db/news", secret)
+    logger = logging.getLogger("scheduling.worker")
+    logger.error(f"cannot connect to mysql://headline:{secret}@db/news")  # noqa: G004 (as an error's text)
+    logger.error("the article %s is late", content)
+    for text in (f"{{'{content}@example.org': (550, 'no')}}", f"Duplicate entry '{content}' for key 'slug'"):
+        try:
+            raise ValueError(text)
+        except ValueError:
+            logger.exception("a task failed")
 
 
 def start_response(status: str, headers: Any, exc_info: Any = None) -> Any:
@@ -46,4 +53,4 @@ if __name__ == "__main__":
     from headline.urls import urlpatterns as of_the_site
 
     urlpatterns = [path("preview/<str:token>/", fail), path("article/12/", fail), *of_the_site]
-    main(sys.argv[1])
+    main(*sys.argv[1:])

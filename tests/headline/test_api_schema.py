@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver
 from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
@@ -19,6 +20,7 @@ from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site
+from tests.headline.test_unavailable import LOST, failing
 
 Status = Article.Status
 Operation = dict[str, Any]
@@ -259,6 +261,17 @@ def test_errors_of_fields_and_conflicts_are_documented(admin: APIClient, documen
     assert stale.status_code == 412
     check_response(document, documented["desk_articles_partial_update"][2], stale)
     assert all("429" in operation["responses"] for _path, _method, operation in documented.values())
+
+
+def test_an_unusable_database_is_documented(admin: APIClient, document: dict[str, Any]) -> None:
+    with connection.execute_wrapper(failing(LOST)):
+        admin.raise_request_exception = False
+        response = admin.get("/api/v1/desk/articles/")
+    shared = document["components"]["responses"]["Unavailable"]
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert complaints(document, shared["content"], response.json()) == []
+    responses = [operation["responses"]["503"] for _path, _method, operation in operations(document).values()]
+    assert responses == [{"$ref": "#/components/responses/Unavailable"}] * len(responses)
 
 
 def test_an_id_of_a_task_is_text_everywhere(document: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -81,6 +82,10 @@ def test_secrets_in_paths_are_hidden() -> None:
         f"POST /admin/login/ username=ada&password={SECRET}",
         f"GET /admin/sso/callback/?code={SECRET}&state={SECRET}",
         f"cannot connect to mysql://headline:{SECRET}@db:3306/headline",
+        f"Cookie: known_device={SECRET}",
+        f"answer: {{'access_token': '{SECRET}', \"client_secret\":\"{SECRET}\"}}",
+        f"the form had 'password': '{SECRET} two words'",
+        f"invalid: eyJhbGciOiJI.{SECRET}.{SECRET}",
     ],
 )
 def test_tokens_cookies_and_passwords_are_hidden(text: str) -> None:
@@ -106,6 +111,39 @@ def test_tracebacks_have_no_secrets(form: str) -> None:
     text = formatter(form).format(record)
     assert SECRET not in text
     assert "ValueError: /preview/…/" in text
+
+
+def test_texts_of_others_begin_no_line_and_control_no_terminal() -> None:
+    forged = "x\n2030-01-01T00:00:00.000Z INFO root: forged \x1b[2J\u202e\ud800"
+    try:
+        raise ValueError(forged)
+    except ValueError as error:
+        record = logging.LogRecord("x", logging.ERROR, __file__, 1, "%s", (forged,), (ValueError, error, None))
+    first, *others = formatter("text").format(record).split("\n")
+    assert first.endswith(r" ERROR x: x\n2030-01-01T00:00:00.000Z INFO root: forged \x1b[2J\u202e\ud800")
+    assert len(others) == 2
+    assert all(line.startswith("  ") for line in others)
+    assert "\x1b" not in "".join(others)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_arguments_that_do_not_fit_are_not_written(form: str) -> None:
+    text = str(line("%d of %d", SECRET, form=form))
+    assert "%d of %d (its arguments do not fit)" in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("part", ["://a", "/admin/reset/a/", "'token':'", "eyJaaaaaaaa-"])
+def test_long_lines_are_searched_in_linear_time(part: str) -> None:
+    """Ten times the text takes ten times as long, and not a hundred times."""
+    short, long = (min(duration_of(part * count) for _ in range(3)) for count in (300, 3_000))
+    assert long < 50 * short
+
+
+def duration_of(text: str) -> float:
+    start = time.thread_time()
+    hide_secrets(text)
+    return time.thread_time() - start
 
 
 def test_a_line_of_text_ends_with_ids() -> None:

@@ -15,6 +15,7 @@ from headline.env import WrongEnvironment
 from tests.harness import run_python
 
 SECRET = "c3p1-a-secret-that-no-report-contains"
+CONTENT = "ferry-sinks-off-kos"
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -78,11 +79,11 @@ def test_a_missing_package_is_named(start: Callable[[str], None], fault: str) ->
 def test_reports_and_traces_have_no_personal_data_and_no_secrets(receiver: str) -> None:
     settings = {"DJANGO_ALLOWED_HOSTS": "testserver", "DJANGO_SETTINGS_MODULE": "tests.settings"}
     given = {"SENTRY_DSN": f"http://{SECRET}@{receiver}/1", "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{receiver}"}
-    done = run_python("-m", "tests.headline.failing_views", SECRET, env={**os.environ, **settings, **given})
+    done = run_python("-m", "tests.headline.failing_views", SECRET, CONTENT, env={**os.environ, **settings, **given})
     assert done.stdout.splitlines()[-1:] == ["200 OK"], done.stdout + done.stderr
     assert {path for path, _ in Receiver.received} == {"/api/1/envelope/", "/v1/traces"}
     reports, traces = ("".join(body for path, body in Receiver.received if end in path) for end in ("api", "traces"))
     assert all(text in reports for text in ("this view fails", "cannot connect to mysql", "an-id-of-the-proxy"))
     assert all(text in traces for text in ("preview/<str:token>/", "article/12/", "an-id-of-the-proxy"))
-    for hidden in (SECRET, "203.0.113.77"):
+    for hidden in (SECRET, CONTENT, "203.0.113.77"):
         assert hidden not in reports + traces

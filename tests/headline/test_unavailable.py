@@ -105,6 +105,14 @@ def test_readers_get_a_page_and_programs_and_scripts_get_json() -> None:
     assert "<h1>Unavailable for a moment</h1>" in page.content.decode()
     program = ask(None, "GET", "/api/v1/articles/", {}, failing(LOST))
     script = ask(None, "GET", "/admin/login/", {}, failing(LOST), sec_fetch_mode="cors")
-    for response in (program, script):
-        assert response.json()["code"] == "unavailable"
-        assert response.json()["detail"] == response.json()["error"]
+    assert {response.json()["code"] for response in (program, script)} == {"unavailable"}
+    assert program.json()["detail"] == script.json()["error"]
+
+
+def test_a_post_with_a_key_is_503_at_each_statement(editor: User) -> None:
+    """And not said to be running already."""
+    found = [
+        ask(editor, "POST", "/api/v1/desk/articles/", {}, failing(LOST, at=number), idempotency_key="a-key")
+        for number in STATEMENTS
+    ]
+    assert {response.status_code for response in found if response is not None} == {503}
