@@ -5,7 +5,10 @@ SITE_URL ?= http://127.0.0.1:$(PORT)
 BENCH_ROUNDS ?= 5
 BENCH_SCALE ?= 1
 CHAOS_SECONDS ?= 300
+CHAOS_ARTICLES ?= 0
 CHAOS_SEED ?=
+CLUSTER_SECONDS ?= 120
+CLUSTER_SEED ?=
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
@@ -14,7 +17,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos mutants alerts screens replay lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos mutants clusters alerts databases screens replay lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -49,15 +52,22 @@ bench: packages .venv/test .venv-bench/bench  ## how late, how many, beside peer
 bench-short: packages .venv/test  ## the ratios that the tests check, too
 	$(BIN)/pytest tests/bench/test_ratios.py
 
-chaos: packages .venv/test  ## the long fault proof, which accounts for every article; CHAOS_SECONDS=1800 CHAOS_SEED=7; writes var/proof.md
-	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/pytest -s -m chaos tests/chaos
+chaos: packages .venv/test  ## the long fault proof, which accounts for every article; CHAOS_SECONDS=1800 CHAOS_ARTICLES=100000 CHAOS_SEED=7; writes var/proof.md
+	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_ARTICLES=$(CHAOS_ARTICLES) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/pytest -s -m chaos tests/chaos
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos
 
+clusters: packages .venv/test  ## several hosts on Galera, Sentinel, Redis Cluster while hosts and links fail; CLUSTER_SECONDS=300 CLUSTER_SEED=7 (as root)
+	@.ci/packages galera-4 iproute2 rsync
+	CLUSTER_SECONDS=$(CLUSTER_SECONDS) CLUSTER_SEED=$(CLUSTER_SEED) tests/clusters/isolated $(BIN)/pytest -s -m clusters tests/clusters
+
 alerts: packages .venv/test  ## fires each alert rule by its fault, in a real Prometheus
 	@.ci/packages prometheus
 	$(BIN)/pytest -m alerts tests/monitoring
+
+databases: packages .venv/test  ## queue, publishing, caches and backups on other versions of MariaDB, MySQL, Redis and Valkey; DATABASES=mysql takes some
+	TEST_DATABASE=sqlite $(BIN)/pytest -m databases -k "$(DATABASES)" -s tests/databases
 
 screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=start,articles takes some of them
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
@@ -70,6 +80,7 @@ lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what t
 	$(LOCK) requirements.txt --output-file requirements.lock
 	$(LOCK) requirements-dev.txt --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) requirements-ldap.txt --constraint requirements.lock --output-file requirements-ldap.lock
+	$(LOCK) requirements-saml.txt --constraint requirements.lock --output-file requirements-saml.lock
 	$(LOCK) requirements-telemetry.txt --constraint requirements.lock --output-file requirements-telemetry.lock
 
 sbom: .venv/test  ## the SBOM of CycloneDX, var/sbom.json, and the licences in docs/licences.md

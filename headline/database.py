@@ -10,6 +10,8 @@ _SERVING = frozenset({"poll", "refresh", "crontab", "runserver", "doctor"})
 """The management commands with timeouts: serving processes, `doctor`, and `crontab`, which runs cron jobs."""
 
 _STRICT = "sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
+_FRESH = "/*!80000 , information_schema_stats_expiry=0 */"
+"""MySQL caches the next ids of tables for a day, and a backup with such would let ids be used again."""
 
 
 def mysql_options(timeout: int) -> dict[str, Any]:
@@ -21,11 +23,11 @@ def mysql_options(timeout: int) -> dict[str, Any]:
     """
     options = {"charset": "utf8mb4", "isolation_level": "read committed", "connect_timeout": 5}
     if not is_serving(sys.argv):
-        return options | {"init_command": f"SET {_STRICT}"}
+        return options | {"init_command": f"SET {_STRICT} {_FRESH}"}
     locks = f"innodb_lock_wait_timeout={timeout // 2}"
     idle = f"/*M!100300 , idle_transaction_timeout={timeout + timeout // 2} */"
     limits = {"read_timeout": timeout, "write_timeout": timeout}
-    return options | limits | {"init_command": f"SET {_STRICT}, {locks} {idle}"}
+    return options | limits | {"init_command": f"SET {_STRICT}, {locks} {idle} {_FRESH}"}
 
 
 def is_serving(arguments: list[str]) -> bool:

@@ -6,7 +6,7 @@ Settings are always checked; servers only by `migrate` and `check --database def
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -35,9 +35,15 @@ _MAX_PROMOTE_LIMIT = 5000  # members; Lua's `unpack` ends at some 8000
 _OLDEST_MARIADB = (10, 6)  # SKIP LOCKED
 _OLDEST_MYSQL = (8, 0, 1)  # the same
 _OLDEST_REDIS = (6, 2)  # LPOP with a count
+_NEWEST_TESTED = {"MariaDB": (11, 8), "MySQL": (9, 7), "Redis": (8, 0), "Valkey": (9, 1)}
+"""By `make databases`."""
+_OTHER_DATABASES = ("Aurora", "OceanBase", "Percona", "PolarDB", "TiDB", "Vitess")
+_BRANDS = {"valkey_version": "Valkey", "dragonfly_version": "Dragonfly", "redict_version": "Redict"}
+"""Of Redis-compatible servers, by the field of INFO with their own version."""
+_SYNC_ALL = 7  # the bits of `wsrep_sync_wait` for SELECT, UPDATE and DELETE, and INSERT
 _VARIABLES = (
     *("tx_isolation", "transaction_isolation", "sql_mode", "character_set_connection", "character_set_database"),
-    "innodb_autoinc_lock_mode",
+    *("innodb_autoinc_lock_mode", "wsrep_on", "wsrep_sync_wait"),
 )
 
 
@@ -128,7 +134,7 @@ def check_database(app_configs: object, databases: Collection[str] | None, **opt
     if connection.vendor != "mysql":
         hint = "Use MariaDB, MySQL or SQLite."
         return [Error(f"The engine does not support {connection.display_name}.", hint=hint, id="scheduling.E010")]
-    return [*_check_version(), *_check_variables(), *_check_tables()]
+    return [*_check_version(), *_check_brand(), *_check_variables(), *_check_tables()]
 
 
 def _check_version() -> Iterator[CheckMessage]:
@@ -138,6 +144,28 @@ def _check_version() -> Iterator[CheckMessage]:
         name = f"{'MariaDB' if is_mariadb else 'MySQL'} {'.'.join(map(str, version))}"
         hint = "Workers need SKIP LOCKED: MariaDB from 10.6, MySQL from 8.0.1."
         yield Error(f"{name} is too old.", hint=hint, id="scheduling.E010")
+
+
+def _check_brand() -> Iterator[CheckMessage]:
+    described = _describe_server().lower()
+    other = next((name for name in _OTHER_DATABASES if name.lower() in described), "")
+    name = other or ("MariaDB" if connection.mysql_is_mariadb else "MySQL")  # type: ignore[attr-defined]
+    yield from _check_tested(name, connection.mysql_version[:2], id="scheduling.W018")  # type: ignore[attr-defined]
+
+
+def _describe_server() -> str:
+    """What it says of itself, such as "8.0.36-28 Percona Server (GPL)"; Aurora has a variable of its own."""
+    names = ("version", "version_comment", "aurora_version")
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW GLOBAL VARIABLES WHERE Variable_name IN %s", [names])
+        return " ".join(f"{name} {value}" for name, value in cursor.fetchall())
+
+
+def _check_tested(name: str, version: tuple[int, ...], *, id: str) -> Iterator[CheckMessage]:  # noqa: A002 (Django's word)
+    newest = _NEWEST_TESTED.get(name)
+    if newest is None or version > newest:
+        hint = "docs/settings.md names those that are. Try it with a copy of your data before you rely on it."
+        yield checks.Warning(f"{name} {'.'.join(map(str, version))} is not tested.", hint=hint, id=id)
 
 
 def _check_variables() -> Iterator[CheckMessage]:
@@ -159,6 +187,9 @@ def _check_variables() -> Iterator[CheckMessage]:
         hint = "Start the server with innodb_autoinc_lock_mode = 2: workers wait for each other's INSERT ... SELECT."
         message = f"innodb_autoinc_lock_mode is {variables['innodb_autoinc_lock_mode']}."
         yield checks.Warning(message, hint=hint, id="scheduling.W016")
+    if variables.get("wsrep_on") == "ON" and int(variables["wsrep_sync_wait"]) & _SYNC_ALL != _SYNC_ALL:
+        hint = "Set wsrep_sync_wait = 7 on each Galera node: others would read what was replaced, and cache it."
+        yield Error(f"wsrep_sync_wait is {variables['wsrep_sync_wait']}.", hint=hint, id="scheduling.E017")
 
 
 def _check_tables() -> Iterator[CheckMessage]:
@@ -190,20 +221,25 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
     finally:
         queue.close()
     return [
-        *_check_redis_version(info.get("redis_version", "")),
+        *_check_redis_version(info),
         *_check_eviction(info.get("maxmemory_policy", "")),
         *_check_neighbours(info.get("neighbours", "")),
     ]
 
 
-def _check_redis_version(version: str) -> Iterator[CheckMessage]:
-    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    if numbers and numbers < _OLDEST_REDIS:
-        yield Error(
-            f"Redis {version} is too old.",
-            hint=f"Use Redis {'.'.join(map(str, _OLDEST_REDIS))} or newer.",
-            id="scheduling.E021",
-        )
+def _check_redis_version(info: Mapping[str, str]) -> Iterator[CheckMessage]:
+    """Others, such as Valkey, name the version of Redis with which they are compatible, and their own."""
+    version = info.get("redis_version", "")
+    if (numbers := _numbers(version)) and numbers < _OLDEST_REDIS:
+        hint = f"Use Redis {'.'.join(map(str, _OLDEST_REDIS))} or newer."
+        yield Error(f"Redis {version} is too old.", hint=hint, id="scheduling.E021")
+    brand, own = next(((name, info[key]) for key, name in _BRANDS.items() if info.get(key)), ("Redis", version))
+    if own:
+        yield from _check_tested(brand, _numbers(own), id="scheduling.W024")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 def _check_eviction(policy: str) -> Iterator[CheckMessage]:

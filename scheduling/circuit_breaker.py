@@ -2,7 +2,7 @@
 
 A worker has one breaker per task type. After several refused transactions in a row it opens and the type pauses. The
 next batch then closes it or opens it for longer, up to `TROUBLE_PAUSE`, so that work resumes within seconds of the
-repair.
+repair. Breakers are not shared: no state has to be written while writing fails.
 """
 
 from __future__ import annotations

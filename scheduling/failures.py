@@ -43,15 +43,16 @@ class Trouble(TextChoices):
         return self in (Trouble.UNREACHABLE, Trouble.READ_ONLY)
 
 
-#: Error numbers of MySQL and MariaDB. All others, except those of a row's data, are `REFUSED`.
+#: Error numbers of MySQL and MariaDB. All others, except those of a row's data, are `REFUSED`. 1047, and 1180 at a
+#: commit, come from a Galera node that has lost the majority.
 _MYSQL = {
     **dict.fromkeys((3, 1021, 1026, 1114), Trouble.DISK_FULL),
     **dict.fromkeys((1036, 1290, 1792, 1836), Trouble.READ_ONLY),
     **dict.fromkeys((1054, 1136, 1146, 1364), Trouble.SCHEMA),
     **dict.fromkeys((1020, 1205, 1213), Trouble.LOCKS),
     **dict.fromkeys((1317, 1969, 3024), Trouble.STOPPED),
-    **dict.fromkeys((1040, 1044, 1045, 1049, 1053, 1129, 1130, 1152, 1158, 1159, 1160), Trouble.UNREACHABLE),
-    **dict.fromkeys((1161, 1203, 1226, 1927, 4031, *range(2000, 2100)), Trouble.UNREACHABLE),
+    **dict.fromkeys((1040, 1044, 1045, 1047, 1049, 1053, 1129, 1130, 1152, 1158, 1159, 1160), Trouble.UNREACHABLE),
+    **dict.fromkeys((1161, 1180, 1203, 1226, 1927, 4031, *range(2000, 2100)), Trouble.UNREACHABLE),
 }
 #: Primary result codes of SQLite.
 _SQLITE = {

@@ -1,4 +1,4 @@
-"""The identity of an installation, which prefixes its Redis keys: its database row and its database server.
+"""The identity of an installation, which prefixes its Redis keys: its database row and its server or Galera cluster.
 
 Two installations on one Redis, such as production and a copy of it for a restore drill, must never pop each other's
 hints or serve each other's pages. A copy has the same row in the database, but another server.
@@ -12,6 +12,7 @@ from hashlib import sha256
 from django.db import DatabaseError, connection
 
 from scheduling.conf import conf
+from scheduling.failures import Trouble, trouble_of
 from scheduling.models import Installation
 
 AUTO = "auto"
@@ -48,6 +49,8 @@ def database_location() -> str:
     name = connection.settings_dict["NAME"]
     if connection.vendor != "mysql":
         return f"the database {name}"
+    if cluster := _galera_cluster():
+        return f"the database {name} on the cluster {cluster['wsrep_cluster_name']}"
     variables = _variables()
     return f"the database {name} on {variables['hostname']}:{variables['port']}"
 
@@ -55,12 +58,16 @@ def database_location() -> str:
 def _installation() -> str:
     try:
         return str(Installation.objects.get_or_create(pk=1)[0].identity)
-    except DatabaseError:  # before the first migration
-        return ""
+    except DatabaseError as error:
+        if trouble_of(error) is not Trouble.SCHEMA and not connection.needs_rollback:
+            raise  # or this process would use other keys than all others from now on
+        return ""  # before the first migration
 
 
 def _server() -> str:
     if connection.vendor == "mysql":
+        if cluster := _galera_cluster():
+            return cluster["wsrep_cluster_state_uuid"]
         variables = _variables()
         return " ".join(variables.get(name, "") for name in _VARIABLES)
     try:
@@ -68,6 +75,17 @@ def _server() -> str:
     except OSError:
         return ""
     return f"{file.st_dev} {file.st_ino}"
+
+
+def _galera_cluster() -> dict[str, str]:
+    """Name and UUID of the Galera cluster, which are the same on all its nodes; empty for a single server."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW VARIABLES WHERE Variable_name IN ('wsrep_on', 'wsrep_cluster_name')")
+        found = dict(cursor.fetchall())
+        if found.get("wsrep_on") != "ON":
+            return {}
+        cursor.execute("SHOW STATUS LIKE 'wsrep_cluster_state_uuid'")
+        return {**found, **dict(cursor.fetchall())}
 
 
 def _variables() -> dict[str, str]:

@@ -35,11 +35,11 @@ STARTERS = {
 }  # fmt: skip
 """Names by which a test module starts processes or servers itself."""
 
-OF_OTHER_TARGETS = ("chaos", "mutants", "screens", "replay", "alerts")
+OF_OTHER_TARGETS = ("chaos", "mutants", "screens", "replay", "alerts", "databases", "clusters")
 """Markers of tests that `make test` leaves out."""
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
-"""Tests that take longer than a fifth of a second, as `pytest --durations=0 --durations-min=0.2` names them."""
+"""Tests that take longer than an eighth of a second, as `pytest --durations=0 --durations-min=0.12` names them."""
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 StartManage = Callable[..., Process]

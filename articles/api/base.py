@@ -139,5 +139,5 @@ class NewsroomView(StrictView, View):
 
 
 def etag_of(data: Any) -> str:
-    """The entity tag of a representation."""
+    """The entity tag of a representation; not of `updated_at`, which stays when an article goes live by the clock."""
     return f'"{sha256(JSONRenderer().render(data)).hexdigest()[:32]}"'

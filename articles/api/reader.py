@@ -1,4 +1,4 @@
-"""The readers' API: live articles and channels, without authentication."""
+"""The readers' API: live articles and channels. It ignores sessions and tokens, so responses are cached for all."""
 
 from __future__ import annotations
 

@@ -237,6 +237,8 @@ class Article(TextLines, Covered, Dated):
             ("lift_embargo", _("Can set and lift embargoes")),
             ("retract_article", _("Can retract articles, and undo that")),
         ]
+        # The foreign keys have indexes of their own: by one with `publish_at` in it, MariaDB would lock the row of the
+        # author or channel whenever the time changes.
         indexes = [
             models.Index(fields=["status", "publish_at"], name="article_waiting"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),

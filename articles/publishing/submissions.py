@@ -208,7 +208,10 @@ def _refuse_other(newest: Revision, read: Revision | int) -> None:
 
 
 def _refuse_override(by: Actor, reason: str) -> None:
-    """Raise `NotAllowed` unless `by` is an administrator, and `ReasonMissing` without a reason."""
+    """Raise `NotAllowed` unless `by` is an administrator, and `ReasonMissing` without a reason.
+
+    Administrators could also create a second account, which the audit log would not show as an override.
+    """
     if not getattr(by, "is_superuser", False):
         raise NotAllowed(_("Only an administrator may override the rule that another user approves."))
     if not reason.strip():

@@ -5,7 +5,8 @@ Japanese and Korean each pair of neighbouring characters gives a term, so a quer
 character of a run is a term too, so that a single character can be found as a prefix of terms. Traditional characters
 match simplified ones.
 
-Terms are ASCII, so that they do not depend on a database's rules for letters, words and stop words.
+Terms are ASCII, so that they do not depend on a database's rules for letters, words and stop words; MariaDB has no
+parser for Chinese.
 """
 
 from __future__ import annotations

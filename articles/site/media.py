@@ -64,7 +64,10 @@ def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
 
 
 def allow_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
-    """Set the cookie that lets this browser load the images of the link's text while the link is valid."""
+    """Set the cookie that lets this browser load the images of the link's text while the link is valid.
+
+    Not signed addresses, because users copy those.
+    """
     response.set_cookie(
         f"{COOKIE_PREFIX}{link.pk.hex}",
         token,

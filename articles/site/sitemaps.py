@@ -1,7 +1,7 @@
 """Sitemap index, sitemap sections, news sitemap and robots.txt.
 
 A section holds the live articles of a range of ids, so an article never changes its section and each section is one
-range scan of the primary key.
+range scan of the primary key. Django's sitemaps use OFFSET, which reads all earlier rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finding a quoted passage again in a text that was edited since.
 
 The quote is a text quote selector of the W3C: the exact passage, with some text before and after it. White space is
-ignored, because editors and browsers differ in it.
+ignored, because editors and browsers differ in it. The text has no marks for it: an approved text stays as it is, and
+exports have nothing to remove.
 """
 
 from __future__ import annotations

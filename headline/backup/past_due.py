@@ -74,7 +74,10 @@ class Held:
 
 
 def hold(apps: Apps, manifest: Manifest) -> Held:
-    """Take away past times and past tasks, and give the installation and its change feed an identity of their own."""
+    """Take away past times and past tasks, and give the installation and its change feed an identity of their own.
+
+    So its Redis keys are not those of the original, and clients of the feed read it again instead of missing changes.
+    """
     now = read_database_clock()
     found = Held(
         articles=_hold_articles(apps.get_model("articles", "Article").objects, manifest.moment, now),

@@ -1,4 +1,8 @@
-"""Runs all checks of an installation: the list that `manage.py doctor` and the System screen share."""
+"""Runs all checks of an installation: the list that `manage.py doctor` and the System screen share.
+
+They include our system checks, and what takes the network or the disk, which `check` leaves out, because it runs before
+each command.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ _IGNORED = frozenset({"scheduling.W020", "security.W001", "security.W004", "secu
 
 _AREAS = {
     "scheduling.E01": Area.DATABASE,
-    "scheduling.W016": Area.DATABASE,
+    "scheduling.W01": Area.DATABASE,
     "scheduling.E02": Area.REDIS,
     "scheduling.W02": Area.REDIS,
     "scheduling.E005": Area.REDIS,

@@ -2,7 +2,7 @@
 
 Autocommit is switched with the next statement, and only if that needs the other mode; so a transaction that follows
 another one begins by itself. Writes in a `pipelined()` block are sent with the next statement or with `COMMIT`. A
-transaction can begin shortly before its time, see `ahead`.
+transaction can begin shortly before its time, see `ahead`. `OPTIONS["servers"]` names several servers of one database.
 """
 
 from __future__ import annotations
@@ -12,21 +12,34 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.backends.mysql import base
+from django.db import transaction, utils
+from django.db.backends.mysql import base, operations
 from django.utils.functional import cached_property
 from MySQLdb import Error, IntegrityError, OperationalError
 
 from scheduling.ahead import NotDueYet
+from scheduling.mysql.servers import CONNECT_TIMEOUT, connect_to_any, takes_writes
 
 _WRITES = (b"INSERT ", b"UPDATE ", b"DELETE ")
 _RELEASE = b"RELEASE SAVEPOINT "  # `atomic` rolls back to the savepoint when it fails
 _DEADLOCK = 1213
+_WAITED = (1205, 1969)  # for a lock, and MariaDB's end of a statement
 _LONGEST_WAIT = 0.05  # seconds that rows may stay locked because this process's clock is ahead of the database's
 _RESET_CLOCK = b"SET timestamp = DEFAULT"
+_IMPATIENT = "SET @patience = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = 1"
+_PATIENT = "SET innodb_lock_wait_timeout = @patience"
+
+
+class DatabaseOperations(operations.DatabaseOperations):
+    """Compiles querysets with `scheduling.mysql.compiler`."""
+
+    compiler_module = "scheduling.mysql.compiler"
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that sends several statements at once where it can."""
+
+    ops_class = DatabaseOperations
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -94,6 +107,31 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._reset_clock()
         return True
 
+    def lock_within(self, seconds: float, select: str, parameters: Sequence[Any]) -> bool:
+        """Lock rows by a SELECT; False, with none locked, if that takes longer. MySQL waits for a whole second."""
+        with self.cursor() as cursor, self._waiting_a_second(cursor):
+            limit = f"SET STATEMENT max_statement_time = {seconds} FOR " if self.mysql_is_mariadb else ""
+            try:
+                with transaction.atomic(self.alias):
+                    cursor.execute(f"{limit}{select}", parameters)
+            except utils.OperationalError as error:
+                if error.args[0] not in _WAITED:
+                    raise
+                return False
+        return True
+
+    @contextmanager
+    def _waiting_a_second(self, cursor: Any) -> Iterator[None]:
+        """On MySQL, statements of this block wait a second for locks."""
+        if self.mysql_is_mariadb:
+            yield
+            return
+        cursor.execute(_IMPATIENT)
+        try:
+            yield
+        finally:
+            cursor.execute(_PATIENT)
+
     def _reset_clock(self) -> None:
         """Without a cursor of Django's, which would refuse it in a failed transaction."""
         try:
@@ -122,7 +160,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self._unsent, self._is_begun = [], False
-        return super().get_new_connection({"autocommit": True, **conn_params})
+        options = {"autocommit": True, **conn_params}
+        servers = options.pop("servers", None)
+        connect = super().get_new_connection
+        if not servers:
+            return connect(options)
+        options["connect_timeout"] = CONNECT_TIMEOUT
+        return connect_to_any(servers, lambda host, port: connect({**options, "host": host, "port": port}))
+
+    def is_usable(self) -> bool:
+        """Whether the server takes statements; a Galera node without a majority answers a ping, but takes none."""
+        try:
+            if self.settings_dict["OPTIONS"].get("servers"):
+                return takes_writes(self.connection)
+            self.connection.query("DO 0")
+        except (Error, AttributeError):
+            return False
+        return True
 
     def create_cursor(self, name: str | None = None) -> Cursor:
         return Cursor(self.connection.cursor(), self)
@@ -205,8 +259,8 @@ class Cursor(base.CursorWrapper):
 
 
 def _set_clock(moment: datetime) -> bytes:
-    """The server truncates a binary fraction, hence the half microsecond."""
-    return b"SET timestamp = %.7f" % (moment.timestamp() + 5e-7)
+    """A quarter of a microsecond more, as MariaDB truncates its binary fraction and MySQL rounds it."""
+    return f"SET timestamp = {moment.replace(microsecond=0).timestamp():.0f}.{moment.microsecond:06}25".encode()
 
 
 def _sleep_until(due: datetime) -> bytes:

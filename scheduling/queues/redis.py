@@ -42,7 +42,11 @@ logger = logging.getLogger(__name__)
 
 _LUA = Path(__file__).parent / "lua"
 _TAKE, _OVERTAKE, _RELEASE = ((_LUA / f"{name}.lua").read_text() for name in ("take", "overtake", "release"))
-_INFO = {"redis_version": "server", "maxmemory_policy": "memory"}  # the section of INFO that contains it
+_INFO = {
+    "server": ("redis_version", "valkey_version", "dragonfly_version", "redict_version"),
+    "memory": ("maxmemory_policy",),
+}
+"""What the checks need of the sections of INFO."""
 _ERROR_LENGTH = 200  # characters of a client's error; some contain the whole client
 _ZADD_CHUNK = 1000  # members in one command at most
 _ONCE = Retry(NoBackoff(), 0)
@@ -229,7 +233,10 @@ class RedisQueue(DelayQueue):
     def server_info(self) -> dict[str, str]:
         with _translate_errors():
             client = self._client(conf.POP_TIMEOUT)
-            found = {name: str(client.info(section).get(name, "")) for name, section in _INFO.items()}
+            found: dict[str, str] = {}
+            for section, names in _INFO.items():
+                details = client.info(section)
+                found |= {name: str(details.get(name, "")) for name in names}
             return found | {"neighbours": ", ".join(installations.others(client))}
 
     def close(self) -> None:
@@ -282,7 +289,8 @@ class RedisQueue(DelayQueue):
         return replies
 
     def _add_take(self, pipeline: Any, topic: Topic, now_ms: int, limit: int, *wake_up: str | int) -> None:
-        # Not `eval`, which cluster pipelines refuse even if all keys are in one slot.
+        # Not `eval` or EVALSHA, which cluster pipelines refuse even if all keys are in one slot. EVALSHA also fails
+        # after a failover, until the script is loaded again.
         keys = self._future(topic), self._ready(topic)
         pipeline.execute_command("EVAL", _TAKE, len(keys), *keys, now_ms, conf.PROMOTE_LIMIT, limit, *wake_up)
 

@@ -2,8 +2,8 @@
 
 The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep requeues the tasks.
 A task that is well overdue, or has been tried before, is a suspect: it may have killed its worker. One that only waited
-while this worker ran others is none. Then the attempt is
-committed before it runs, and from the second attempt on it runs alone (quarantine).
+while this worker ran others is none. The attempt of a suspect is committed before it runs, and from the second attempt
+on it runs alone (quarantine); a commit before every run would double the cost of each task.
 
 `scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is halved until
 that task is alone. Tasks that the database refuses are deferred for a few seconds; running a few of the batch alone

@@ -26,6 +26,7 @@ def make_user(name: str, *permissions: str, is_superuser: bool = False) -> User:
     """A member of staff with these permissions of the articles app."""
     user = User(username=name, password=make_password("secret"), is_staff=True, is_superuser=is_superuser)
     User.objects.bulk_create([user])  # the cast is there before the audit log begins
+    user = user if user.pk else User.objects.get(username=name)  # MySQL returns no ids from a bulk insert
     given = Permission.objects.filter(codename__in=permissions)
     User.user_permissions.through.objects.bulk_create(
         User.user_permissions.through(user=user, permission=permission) for permission in given

@@ -77,23 +77,27 @@ class WebServer(Server):
 
 
 def start_mariadb(directory: Path, *options: str) -> Server:
-    """A MariaDB with its own data in `directory` and an empty database `headline`; durable like a real one."""
+    """A MariaDB with its own data in `directory` and an empty database `headline`; durable like a real one.
+
+    It is a MySQL if the environment has `TEST_DATABASE=mysql`.
+    """
     data, port = directory / "data", free_port()
-    _install_mariadb(directory, data)
-    command = ["mariadbd", "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *_MARIADB_OPTIONS]
+    program = "mysqld" if os.environ.get("TEST_DATABASE") == "mysql" else "mariadbd"
+    (_install_mysql if program == "mysqld" else install_mariadb)(directory, data)
+    command = [program, "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *DATABASE_OPTIONS]
+    command += ["--mysqlx=OFF", "--secure-file-priv=NULL"] if program == "mysqld" else ["--innodb-log-file-size=64M"]
     command += [f"--init-file={directory / 'init.sql'}", f"--socket={directory / 'mariadb.sock'}"]
     command += [f"--pid-file={directory / 'mariadb.pid'}", f"--tmpdir={directory}", *options]
     url = f"mysql://headline:password-of-tests@{HOST}:{port}/headline"
     return Server(command, port=port, url=url, cwd=directory).start()
 
 
-_MARIADB_OPTIONS = (
+DATABASE_OPTIONS = (
     f"--bind-address={HOST}",
     "--character-set-server=utf8mb4",
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-autoinc-lock-mode=2",
     "--innodb-buffer-pool-size=128M",
-    "--innodb-log-file-size=64M",
     "--performance-schema=OFF",
     "--skip-name-resolve",
     "--skip-log-bin",
@@ -101,7 +105,7 @@ _MARIADB_OPTIONS = (
 )
 
 # Run at each start, before the first connection is accepted.
-_MARIADB_INIT = """\
+_DATABASE_INIT = """\
 CREATE DATABASE IF NOT EXISTS headline CHARACTER SET utf8mb4;
 CREATE USER IF NOT EXISTS headline@'%' IDENTIFIED BY 'password-of-tests';
 GRANT ALL ON *.* TO headline@'%' WITH GRANT OPTION;
@@ -109,19 +113,28 @@ GRANT ALL ON *.* TO headline@'%' WITH GRANT OPTION;
 
 
 def _as_root() -> list[str]:
-    """MariaDB refuses to run as root unless asked to; for other users the option has no effect."""
+    """The databases refuse to run as root unless asked to; for other users the option has no effect."""
     return ["--user=root"] if Path("/proc/self").stat().st_uid == 0 else []
 
 
-def _install_mariadb(directory: Path, data: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "init.sql").write_text(_MARIADB_INIT)
+def _install_mysql(directory: Path, data: Path) -> None:
+    _install(directory, ["mysqld", "--no-defaults", *_as_root(), f"--datadir={data}", "--initialize-insecure"])
+
+
+def install_mariadb(directory: Path, data: Path) -> None:
+    """Create MariaDB's own tables, and `init.sql` beside them."""
     command = ["mariadb-install-db", "--no-defaults", *_as_root(), f"--datadir={data}", "--skip-test-db"]
     command += ["--auth-root-authentication-method=normal", "--innodb-log-file-size=64M"]
+    _install(directory, command)
+
+
+def _install(directory: Path, command: list[str]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "init.sql").write_text(_DATABASE_INIT)
     # A server that starts removes what others keep in the temporary directory it shares with them.
     env = {**os.environ, "TMPDIR": str(directory)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == 0, f"mariadb-install-db failed:\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{command[0]} failed:\n{done.stdout}{done.stderr}"
 
 
 def start_redis(directory: Path, *options: str, tls: bool = False) -> Server:

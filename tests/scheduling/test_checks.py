@@ -172,6 +172,36 @@ def test_a_database_without_skip_locked_is_too_old(
     assert "scheduling.E010" in found(servers=True)
 
 
+@pytest.mark.parametrize(
+    ("is_mariadb", "version", "complaints"),
+    [
+        (True, (11, 8, 6), []),
+        (True, (12, 0, 2), ["MariaDB 12.0 is not tested."]),
+        (False, (9, 7, 4), []),
+        (False, (10, 1, 0), ["MySQL 10.1 is not tested."]),
+    ],
+)
+def test_a_newer_database_than_tested_is_reported(
+    mariadb: None, monkeypatch: pytest.MonkeyPatch, is_mariadb: bool, version: tuple[int, ...], complaints: list[str]
+) -> None:
+    monkeypatch.setitem(connection.__dict__, "mysql_is_mariadb", is_mariadb)
+    monkeypatch.setitem(connection.__dict__, "mysql_version", version)
+    assert [message.msg for message in run_checks(tags=[Tags.database], databases=["default"])] == complaints
+
+
+@pytest.mark.parametrize(
+    ("described", "brand"),
+    [("version 8.0.36-28 version_comment Percona Server (GPL)", "Percona"), ("aurora_version 3.08.0", "Aurora")],
+)
+def test_a_database_of_another_brand_is_reported(
+    mariadb: None, monkeypatch: pytest.MonkeyPatch, described: str, brand: str
+) -> None:
+    monkeypatch.setattr("scheduling.checks._describe_server", lambda: described)
+    (message,) = run_checks(tags=[Tags.database], databases=["default"])
+    assert message.msg.startswith(f"{brand} ")
+    assert message.id == "scheduling.W018"
+
+
 def test_an_unsupported_database_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "vendor", "oracle")
     assert found(servers=True) == ["scheduling.E010"]
@@ -207,7 +237,24 @@ def test_a_redis_that_may_evict_the_queue_is_reported(own_redis: Server, policy:
 
 
 @pytest.mark.parametrize(
-    ("version", "complaints"), [("6.0.16", ["scheduling.E021"]), ("6.2.0", []), ("10.1", []), ("", [])]
+    ("info", "complaints"),
+    [
+        ({"redis_version": "7.2.4", "valkey_version": "9.1.2"}, []),
+        ({"redis_version": "7.2.4", "valkey_version": "10.0.1"}, ["Valkey 10.0 is not tested."]),
+        ({"redis_version": "9.0.1", "valkey_version": ""}, ["Redis 9.0 is not tested."]),
+        ({"redis_version": "7.4.0", "dragonfly_version": "df-v1.27.1"}, ["Dragonfly 1.27 is not tested."]),
+    ],
+)
+def test_a_redis_of_another_kind_or_newer_than_tested_is_reported(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, info: dict[str, str], complaints: list[str]
+) -> None:
+    settings.SCHEDULING_REDIS_URL = "redis://localhost"
+    monkeypatch.setattr("scheduling.queues.redis.RedisQueue.server_info", lambda queue: info)
+    assert [message.msg for message in run_checks(tags=[Tags.database], databases=["default"])] == complaints
+
+
+@pytest.mark.parametrize(
+    ("version", "complaints"), [("6.0.16", ["scheduling.E021"]), ("6.2.0", []), ("8.0.2", []), ("", [])]
 )
 def test_a_redis_that_is_too_old_is_reported(
     settings: Any, monkeypatch: pytest.MonkeyPatch, version: str, complaints: list[str]

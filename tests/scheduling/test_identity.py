@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import redis
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from scheduling import identity
 from scheduling.models import Installation, TaskInfo
@@ -156,3 +156,14 @@ def test_the_identity_is_queried_once(django_assert_num_queries: Any) -> None:
     identity.identity()
     with django_assert_num_queries(0):
         identity.identity()
+
+
+def test_trouble_of_the_database_makes_no_other_identity() -> None:
+    """A process would use other keys than all others: lost hints, and pages that are not invalidated."""
+
+    def refuse(*arguments: object) -> None:
+        raise OperationalError(1047, "WSREP has not yet prepared node for application use")
+
+    with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
+        identity.identity()
+    assert identity._identities == {}

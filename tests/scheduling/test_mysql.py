@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Thread
 from typing import Any
 
+import MySQLdb
 import pytest
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
@@ -15,7 +16,8 @@ from django.db.transaction import TransactionManagementError
 from scheduling.ahead import NotDueYet, ahead
 from scheduling.clock import read_database_clock
 from scheduling.compiled import pipelined
-from tests.harness import eventually
+from scheduling.mysql import servers as mysql_servers
+from tests.harness import HOST, eventually, free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mariadb")]
 
@@ -163,7 +165,7 @@ def _lock_both_from_the_second() -> None:
     try:
         with transaction.atomic():
             run("UPDATE pipelined SET number = 20 WHERE id = 2")
-            run("INSERT INTO pipelined SELECT seq, 0 FROM seq_1000_to_1100")
+            run(f"INSERT INTO pipelined VALUES {', '.join(f'({number}, 0)' for number in range(1000, 1100))}")
             run("DELETE FROM pipelined WHERE id >= 1000")
             run("UPDATE pipelined SET number = 20 WHERE id = 1")
     finally:
@@ -268,3 +270,53 @@ def assert_true_clock() -> None:
         )
         (difference,) = cursor.fetchone()
     assert difference < 10**6
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int]]]:
+    """The servers of the database: one that is down, then the real one."""
+    monkeypatch.setattr(mysql_servers, "_failed_at", {})
+    here = str(connection.settings_dict["HOST"]), int(connection.settings_dict["PORT"])
+    given = [(HOST, free_port()), here]
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "servers", given)
+    connection.close()
+    yield given
+    monkeypatch.undo()
+    connection.close()
+
+
+def test_another_server_is_used_while_the_first_one_is_down(servers: list[tuple[str, int]]) -> None:
+    assert numbers() == [0, 0]
+    assert connection.is_usable()
+    assert list(mysql_servers._failed_at) == servers[:1], "which is tried last for some seconds"
+
+
+class FakeConnection:
+    """To a server that is read-only, or takes no statements, as a Galera node without a majority."""
+
+    def __init__(self, answer: str | Exception) -> None:
+        self.answer = answer
+        self.is_open = True
+
+    def query(self, sql: str) -> None:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+
+    def store_result(self) -> FakeConnection:
+        return self
+
+    def fetch_row(self) -> Any:
+        return ((self.answer,),)
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+def test_only_servers_that_take_writes_are_used(servers: list[tuple[str, int]]) -> None:
+    no_majority = MySQLdb.OperationalError(1047, "WSREP has not yet prepared node for application use")
+    found = {"a": FakeConnection(no_majority), "b": FakeConnection("1"), "c": FakeConnection("0")}
+    names = [(name, 3306) for name in found]
+    assert mysql_servers.connect_to_any(names, lambda host, port: found[host]) is found["c"]
+    assert [one.is_open for one in found.values()] == [False, False, True]
+    with pytest.raises(MySQLdb.OperationalError, match="takes writes"):
+        mysql_servers.connect_to_any(names[1:2], lambda host, port: found[host])

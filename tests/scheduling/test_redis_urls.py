@@ -69,7 +69,7 @@ def test_one_push_serves_topics_in_many_slots(queue: DelayQueue) -> None:
 
 def test_server_info_has_the_details_that_the_checks_need(queue: DelayQueue) -> None:
     details = queue.server_info()
-    assert details["redis_version"] >= "7"
+    assert details["redis_version"] >= "6"
     assert details["maxmemory_policy"] == "noeviction"
 
 

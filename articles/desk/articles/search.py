@@ -20,7 +20,10 @@ SEARCHED = 20_000
 """Most recently changed articles in which each search looks for any part of a word."""
 
 BODIES = 1_000
-"""Most recently changed texts that are not indexed, whose bodies are searched for any part of a word."""
+"""Most recently changed texts that are not indexed, whose bodies are searched for any part of a word.
+
+An index entry for each save of a draft would cost more.
+"""
 
 MOST_FOUND = 200
 """Articles found by such bodies alone."""

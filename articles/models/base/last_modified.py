@@ -1,4 +1,4 @@
-"""The time of the last change that readers see of an article."""
+"""The time of the last change that readers see of an article; `updated_at` would disclose changes they cannot see."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The tests of database, queue and caches on other servers, run by `make databases`."""
