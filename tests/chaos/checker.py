@@ -32,6 +32,8 @@ LEASE = 30.0  # seconds after which a task that is leased by a dead worker is fr
 PURGE_LEASE = 3.0  # the same for CDN purges
 ON_TIME = 1.0  # seconds of lateness that need no cause
 
+_UNRECORDED = {"move by SQL", "store"}
+"""Operations without an audit entry."""
 _REMOVALS = {"unpublish", "retract"}
 _SYSTEM = {"published", "unpublished", "updated"}
 _NOTIFIED = {
@@ -188,8 +190,8 @@ class Checker:
         events = [Event(entry["at"], entry, None) for entry in story.entries if entry not in left]
         for operation in story.operations:
             self.verdict.checked["uncertain requests"] += operation.ended == FOREVER
-            if operation.name == "move by SQL":
-                if operation.is_done:
+            if operation.name in _UNRECORDED:
+                if operation.is_done or _has_moved(story, operation):
                     events.append(Event(operation.began, None, operation))
                 continue
             found = [entry for entry in left if _fits(entry, operation)]
@@ -231,6 +233,8 @@ class Checker:
         """The CDN got a purge after a change, and in time."""
         self.verdict.checked["purges"] += 1
         keys, since = {"site", f"article:{entry['article_id']}"}, entry["at"] - TOLERANCE
+        if not self._is_calm(entry["at"], entry["at"]):  # other overdue tasks come first
+            until = max(until, entry["at"] + self.latest + PURGE_LEASE)
         if not any(since <= one.began <= until and not keys.isdisjoint(one.keys) for one in self.purges):
             text = f"was purged from no CDN after {entry['action']} at {entry['at']:.3f}"
             self.verdict.add(LOST, str(story), text)
@@ -365,17 +369,21 @@ class Checker:
             self.verdict.add(TWICE, subject, "was published more than once")
         if row["status"] == "scheduled" and row["publish_at"] <= self.settled_at:
             self.verdict.add(LOST, subject, "was not published though it was due")
-        if row["status"] == "failed" and not self._has_blocked_member(done):
+        if row["status"] == "failed" and not self._has_blocked_member(done, row):
             self.verdict.add(LOST, subject, "failed though nothing is wrong with its members")
         if is_out and row["publish_at"] and entries[row["id"], "released"]:
             self._note_lateness(subject, row["publish_at"], row["published_at"], self._asked(done))
         return None
 
-    def _has_blocked_member(self, done: Iterable[Operation]) -> bool:
+    def _has_blocked_member(self, done: Iterable[Operation], row: Row) -> bool:
         """Whether an operation may have kept a member from being published."""
-        members = {number for one in done for number in one.stories}
-        blocking = (one for number in members for one in self.stories[number].operations if not one.is_refused)
-        return any(one.name in ("retract", "set_embargo") or "unpublish_at" in one.values for one in blocking)
+        failed = (one for one in self.dump["entries"] if one["release_id"] == row["id"])
+        moment = max((one["at"] for one in failed if one["action"] == "release_failed"), default=FOREVER)
+        members = [self.stories[number] for number in {number for one in done for number in one.stories}]
+        blocking = (one for story in members for one in story.operations if not one.is_refused)
+        return any(_has_draft(story, moment) for story in members) or any(
+            one.name in ("retract", "set_embargo") or "unpublish_at" in one.values for one in blocking
+        )
 
     def _asked(self, done: Iterable[Operation]) -> float:
         return max((one.ended for one in done if one.name == "schedule_release" and one.is_done), default=0.0)
@@ -604,6 +612,20 @@ def _due_of(state: State, action: str) -> float | None:
 def _columns(state: State) -> dict[str, Any]:
     """What the article's row must contain."""
     return {"text": state.text, "is_shown": state.is_shown, "publish_at": state.publish_at, "update": state.update}
+
+
+def _has_draft(story: Story, moment: float) -> bool:
+    """Whether an update may be unapproved at this time: no release publishes that of a live member."""
+    earlier = [one for one in story.operations if one.began < moment]
+    drafts = [one.began for one in earlier if one.name == "edit" and "text" in one.values and one.is_done]
+    approvals = [one.began for one in earlier if one.name == "approve" and not one.is_refused]
+    return bool(drafts and approvals) and max(drafts) > max(approvals)
+
+
+def _has_moved(story: Story, operation: Operation) -> bool:
+    """Whether an uncertain move in SQL took effect: it has no audit entry, but was the last that its editor did."""
+    moved = story.article is not None and _same(story.article["publish_at"], seconds(operation.values["publish_at"]))
+    return moved and not operation.is_refused
 
 
 def _same(found: Any, wanted: Any) -> bool:

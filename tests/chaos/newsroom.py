@@ -69,14 +69,32 @@ class Newsroom:
     tokens: Mapping[str, str]
     stand: Stand
     stories: list[Story] = field(default_factory=list)
+    stock: Sequence[Story] = ()  #: articles that were there before the editors, in the order of their times
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _numbers: int = 0
 
-    def number(self) -> int:
-        """Another number."""
+    def number(self, count: int = 1) -> int:
+        """Another number, or the first of several."""
         with self._lock:
-            self._numbers += 1
-            return self._numbers
+            first, self._numbers = self._numbers + 1, self._numbers + count
+            return first
+
+    def store(self, count: int, seconds: float) -> float:
+        """Store articles that become due during these seconds, from the returned time on."""
+        began, first = now(), self.number(count)
+        wanted = {"first": first, "count": count, "seconds": seconds}
+        stored = self.stand.run("tests.chaos.stock", json.dumps(wanted))
+        stories = []
+        for number, (article, due) in enumerate(stored["articles"], first):
+            stories.append(Story(number, article, status=4, publish_at=iso(due), slug="stored"))
+            self.history.add(
+                Request(
+                    began=began, ended=now(), number=number, operation="store", stories=[number],
+                    values={"publish_at": iso(due)}, status=201,
+                )
+            )  # fmt: skip
+        self.stock = sorted(stories, key=lambda story: story.publish_at or "")
+        return float(stored["begin"])
 
 
 def iso(moment: float) -> str:
@@ -99,6 +117,7 @@ class Editor:
         self.newsroom = newsroom
         self.random = random.Random(seed)
         self.stories: list[Story] = []
+        self.stock: list[Story] = []  #: stored articles, of which other editors have none
         self.releases: list[tuple[float, list[Story]]] = []
         self._pause = pause
 
@@ -110,6 +129,8 @@ class Editor:
 
     def _act(self) -> None:
         self._leave_releases()
+        if self.stock and self.random.random() < 0.2:
+            return self._replan()
         free = [story for story in self.stories if not story.is_held]
         if len(free) < 7 or self.random.random() < 0.12:
             self.create()
@@ -125,6 +146,12 @@ class Editor:
             self._retire(story)
             raise
         return None
+
+    def _replan(self) -> None:
+        """Change the time of a stored article, remove it, or publish the article at once."""
+        story = self.stock.pop(self.random.randrange(len(self.stock)))
+        self.random.choice((Editor.schedule, Editor.unschedule, Editor.publish))(self, story)
+        self.stock.append(story)  # unless it was refused or is uncertain
 
     def _retire(self, *stories: Story) -> None:
         for story in stories:

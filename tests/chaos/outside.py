@@ -18,13 +18,15 @@ _HOST = "127.0.0.1"
 class Outside:
     """Both servers, on ports of their own; a context manager."""
 
-    def __init__(self, history: History, *, has_cdn: bool = True) -> None:
+    def __init__(self, history: History, *, has_cdn: bool = True, address: str = _HOST) -> None:
+        """`address` is where the hosts of the system reach them."""
         self.history = history
+        self._address = address
         self._has_cdn = has_cdn
         self.refuses_mails = self.refuses_purges = False
         self.mail_takes = self.purge_takes = 0.0  #: seconds from receiving one to the response
-        self._mail = _MailServer((_HOST, 0), _handler(_Mail, self))
-        self._cdn = _Cdn((_HOST, 0), _handler(_Purge, self))
+        self._mail = _MailServer((address, 0), _handler(_Mail, self))
+        self._cdn = _Cdn((address, 0), _handler(_Purge, self))
 
     def __enter__(self) -> Self:
         for server in (self._mail, self._cdn):
@@ -43,8 +45,8 @@ class Outside:
     @property
     def environment(self) -> dict[str, str]:
         """The variables that make Headline use them."""
-        cdn = {"CDN_PURGE_URLS": f"http://{_HOST}:{self._cdn.server_address[1]}/"} if self._has_cdn else {}
-        return {"EMAIL_URL": f"smtp://{_HOST}:{self._mail.server_address[1]}", **cdn}
+        cdn = {"CDN_PURGE_URLS": f"http://{self._address}:{self._cdn.server_address[1]}/"} if self._has_cdn else {}
+        return {"EMAIL_URL": f"smtp://{self._address}:{self._mail.server_address[1]}", **cdn}
 
 
 def _handler(kind: type[Any], outside: Outside) -> type[Any]:

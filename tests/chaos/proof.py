@@ -25,8 +25,9 @@ from tests.chaos.outside import Outside
 from tests.chaos.plan import RATE, Planned, draw
 from tests.chaos.readers import LISTS, Reader
 from tests.chaos.system import System
-from tests.harness import Stand, base_dir
+from tests.harness import HOST, Stand, base_dir
 
+_SAMPLE = 1500  # stored articles whose pages are looked at in the end
 SETTLED = 120.0  # seconds at most until the workers have nothing left to do
 _KEPT = ("django_", "auth_permission", "auth_group", "scheduling_installation")
 """Tables whose rows come from migrations."""
@@ -38,6 +39,7 @@ class Load:
 
     editors: int = 3
     readers: int = 2
+    articles: int = 0  #: that are stored before and become due during the run
     pause: float = 0.25  #: seconds on average between two operations of an editor
     reading_pause: float = 0.15  #: and between two pages of a reader
 
@@ -71,8 +73,11 @@ def prove(
     plan = draw(seed, seconds, kinds=kinds, rate=rate)
 
     def work(newsroom: Newsroom, scene: Scene) -> float:
-        with _readers(newsroom, seed, load or Load()):
-            with _editors(newsroom, seed, load or Load()):
+        if load and load.articles:
+            begin = newsroom.store(load.articles, seconds)
+            time.sleep(max(0.0, begin - now()))
+        with readers_at_work(newsroom, seed, load or Load()):
+            with editors_at_work(newsroom, seed, load or Load()):
                 Faults(scene, plan).run(seconds)
             return settle(scene, settled)
 
@@ -92,19 +97,26 @@ def account(
     latest: float = LATEST,
     with_clocks: bool = True,
     has_cdn: bool = True,
+    make_system: Callable[[Outside], System] | None = None,
+    address: str = HOST,
 ) -> tuple[Verdict, Path]:
     """The verdict on what happens while `work` uses the system, and the history.
 
-    `work` returns the time before which everything that was due must be done, see `settle`.
+    `work` returns the time before which everything that was due must be done, see `settle`. `make_system` makes
+    another system than the usual one, which reaches mail server and CDN at `address`.
     """
     empty(stand)
     path = directory / f"history-{seed}.jsonl"
     with ExitStack() as stack:
         history = stack.enter_context(closing(History(path)))
         stack.enter_context(limited_rights(stand))
-        outside = stack.enter_context(Outside(history, has_cdn=has_cdn))
-        system = System(
-            stand, directory, outside=outside.environment, source=source, settings=settings, with_clocks=with_clocks
+        outside = stack.enter_context(Outside(history, has_cdn=has_cdn, address=address))
+        system = (
+            make_system(outside)
+            if make_system
+            else System(
+                stand, directory, outside=outside.environment, source=source, settings=settings, with_clocks=with_clocks
+            )
         )
         stack.enter_context(system)
         stack.callback(lambda: system.log_to(directory / f"output-{seed}.txt"))
@@ -114,7 +126,8 @@ def account(
         settled_at = work(newsroom, scene)
         for address in LISTS:
             reader.look(address)
-        for story in newsroom.stories:
+        sample = random.Random(seed).sample(newsroom.stock, min(_SAMPLE, len(newsroom.stock)))
+        for story in (*newsroom.stories, *sample):
             reader.look_at(story)
     records, rows = History.read(path), dump(stand)
     (directory / f"dump-{seed}.json").write_text(json.dumps({"settled_at": settled_at, **rows}))
@@ -122,17 +135,19 @@ def account(
 
 
 @contextmanager
-def _editors(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
+def editors_at_work(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
     """Editors work while the block lasts, which ends with the response to their last request."""
     stopping = threading.Event()
     editors = [Editor(newsroom, seed + number, pause=load.pause) for number in range(load.editors)]
+    for number, editor in enumerate(editors):
+        editor.stock = list(newsroom.stock[number :: load.editors])
     threads = [threading.Thread(target=one.work, args=[stopping], daemon=True) for one in editors]
     with _running(threads, stopping, ATTEMPTS * 2 * TIMEOUT):
         yield
 
 
 @contextmanager
-def _readers(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
+def readers_at_work(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]:
     """Readers read while the block lasts."""
     stopping = threading.Event()
     readers = [Reader(newsroom, -seed - number - 1, pause=load.reading_pause) for number in range(load.readers)]

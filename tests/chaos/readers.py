@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
+from bisect import bisect
 from collections.abc import Sequence
 
 from tests.chaos.checker import MARK
 from tests.chaos.history import Sight, now
-from tests.chaos.newsroom import Newsroom, Story, fetch
+from tests.chaos.newsroom import Newsroom, Story, fetch, iso
 
 LISTS = (
     "/", "/latest/", "/channel/politics/", "/feed/", "/feed/atom/", "/channel/politics/feed/", "/api/v1/articles/",
@@ -30,8 +31,14 @@ class Reader:
         while not stopping.wait(self.random.uniform(0, 2 * self._pause)):
             if self.random.random() < 0.4:
                 self.look(self.random.choice(LISTS))
-            elif stories := self.newsroom.stories[-_NEWEST:]:
+            elif stories := [*self.newsroom.stories[-_NEWEST:], *self._of_this_time()]:
                 self.look_at(self.random.choice(stories))
+
+    def _of_this_time(self) -> Sequence[Story]:
+        """Stored articles that became due just now, or will soon."""
+        stock = self.newsroom.stock
+        middle = bisect(stock, iso(now()), key=lambda story: story.publish_at or "")
+        return stock[max(0, middle - _NEWEST) : middle + _NEWEST]
 
     def look_at(self, story: Story) -> None:
         """Look at a story's own page."""

@@ -104,7 +104,7 @@ class System:
 
     def kill_web(self) -> None:
         """Kill gunicorn and its processes."""
-        _kill_all(self.web)
+        kill_all(self.web)
 
     def kill_supervisor(self) -> None:
         """Kill the supervisor only; its workers end by themselves."""
@@ -155,14 +155,14 @@ class System:
 
     def _end_processes(self) -> None:
         for process in self.outputs:
-            _kill_all(process)
+            kill_all(process)
 
     def log_to(self, path: Path) -> None:
         """Store what the processes have printed."""
         path.write_text(self.output)
 
 
-def _kill_all(process: Process) -> None:
+def kill_all(process: Process) -> None:
     """Send SIGKILL to a process and all others of its session."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

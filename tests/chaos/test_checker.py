@@ -338,6 +338,33 @@ def test_a_release_does_not_take_the_time_of_an_article_that_is_live(ledger: Led
     assert ledger.kinds() == []
 
 
+@pytest.mark.parametrize(("has_draft", "kinds"), [(True, []), (False, [LOST])])
+def test_a_release_fails_because_of_a_draft_alone(ledger: Ledger, has_draft: bool, kinds: list[str]) -> None:
+    if has_draft:  # which is approved too late
+        ledger.do(DUE + 1, "edit", {"text": 2})
+        ledger.entry(DUE + 1, "edit", 9, 9)
+    moments = {"create_release": 2, "joined_release": 3, "schedule_release": 4}
+    for number, (name, after) in enumerate(moments.items(), 90):
+        members = [1] if name == "joined_release" else []
+        values = {"publish_at": iso(DUE + 6)} if name == "schedule_release" else {}
+        began = DUE + after
+        ledger.records.append(
+            Request(
+                began=began, ended=began + 0.5, number=number, operation=name, stories=members, release="R",
+                values=values, status=200,
+            )
+        )  # fmt: skip
+        of_article = {} if members else {"article_id": None, "article_title": ""}
+        ledger.entry(began + 0.2, name, 9 if members else None, 9 if members else None, release_id=3, **of_article)
+    ledger.entry(
+        DUE + 6, "release_failed", None, None, release_id=3, source="worker", article_id=None, article_title=""
+    )
+    ledger.releases = [
+        {"id": 3, "name": "R", "status": "failed", "publish_at": DUE + 6, "published_at": None, "members": 1}
+    ]
+    assert ledger.kinds() == kinds
+
+
 def test_a_release_before_its_time_is_early(ledger: Ledger) -> None:
     released(ledger, DUE + 5)
     assert EARLY in ledger.kinds()
@@ -384,6 +411,16 @@ def test_an_article_whose_task_was_added_late_is_late(ledger: Ledger) -> None:
     ledger.published["at"] = at
     assert ledger.kinds() == [LATE]
     ledger.do(10, "move by SQL", {"publish_at": iso(DUE)})  # which adds none
+    assert ledger.kinds() == []
+
+
+@pytest.mark.parametrize("took_effect", [True, False])
+def test_an_uncertain_move_in_sql_is_accepted_both_ways(ledger: Ledger, *, took_effect: bool) -> None:
+    later = DUE + 3
+    ledger.do(10, "move by SQL", {"publish_at": iso(later)}, status=None)
+    if took_effect:
+        ledger.logs = [ledger.log(execute_time=later, executed_at=later)]
+        ledger.published["at"] = ledger.article["publish_at"] = later
     assert ledger.kinds() == []
 
 

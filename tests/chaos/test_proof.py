@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.proof import prove, say
+from tests.chaos.proof import Load, prove, say
 from tests.chaos.report import as_text, write
 from tests.chaos.scenarios import in_short
 from tests.chaos.script import play
@@ -22,7 +22,8 @@ def test_every_article_is_accounted_for_whatever_fails(stand: Stand, tmp_path: P
     """R0.5 R0.6 R1.6 R1.16 R1.20 R2.5 R2.6 R3.4 R3.6 R4.6 R4.8"""
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
     say(f"\nCHAOS_SEED={seed}")
-    proof = prove(stand, tmp_path, seed=seed, seconds=float(os.environ.get("CHAOS_SECONDS") or 300))
+    load = Load(articles=int(os.environ.get("CHAOS_ARTICLES") or 0))
+    proof = prove(stand, tmp_path, seed=seed, seconds=float(os.environ.get("CHAOS_SECONDS") or 300), load=load)
     write(proof, base_dir / "var" / "proof.md")
     say(as_text(proof))
     assert not proof.verdict.violations, f"{as_text(proof)}\n{proof.history}"

@@ -67,6 +67,8 @@ def after(state: State, name: str, values: Mapping[str, Any], at: float) -> Stat
             return approved if waits else approved.updated()
         case "approve":
             return replace(state, is_approved=True, is_shown=True)
+        case "store":
+            return replace(state, is_approved=True, is_shown=True, publish_at=seconds(values["publish_at"]))
         case "schedule" | "move by SQL":
             return replace(state, publish_at=seconds(values["publish_at"]))
         case "reschedule":
