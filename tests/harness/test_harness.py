@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import urllib.request
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.core.cache import cache
 from django.db import DatabaseError, connection
+from django.utils.deprecation import RemovedAfterNextVersionWarning
 from playwright.sync_api import Page
 
 from articles.models import AuditEntry
@@ -34,6 +36,12 @@ def test_it_waits_to_be_killed():
     Path(os.environ["INNER_REPORT"]).write_text(os.environ["TEST_DIRECTORY"])
     eventually(lambda: False, timeout=120)
 """
+
+
+def test_what_a_later_django_removes_is_an_error() -> None:
+    """Python ignores this category unless told otherwise."""
+    with pytest.raises(RemovedAfterNextVersionWarning):
+        warnings.warn("removed later", RemovedAfterNextVersionWarning, stacklevel=1)
 
 
 def test_the_test_database_is_the_one_that_was_asked_for(db: None) -> None:
@@ -75,6 +83,15 @@ def test_manage_works_on_the_test_database(manage: Manage) -> None:
     done = manage("shell", "-c", "from django.contrib.auth.models import User; print(User.objects.get().username)")
     assert done.returncode == 0, done.stderr
     assert "alice" in done.stdout
+
+
+def test_each_command_has_its_own_settings_however_often_it_ran(manage: Manage) -> None:
+    """Timeouts of the database depend on the command."""
+    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+        pytest.skip("SQLite has no timeouts")
+    ask = "from django.conf import settings; print('read_timeout' in settings.DATABASES['default']['OPTIONS'])"
+    answers = {manage("shell", "--verbosity", "0", "-c", ask).stdout.strip() for _ in range(4)}
+    assert answers == {"False"}
 
 
 def test_a_started_command_is_seen_while_it_runs_and_stopped(start_manage: StartManage) -> None:

@@ -2,6 +2,8 @@
 
 A request is a JSON object, with the two files for the output and a socket, sent to standard input, a socket. On its
 socket the client gets the process id and, at the end, the exit status. All copies end with the client.
+
+A command of `manage.py` that ran in this environment before starts from a copy that has set Django up for both.
 """
 
 from __future__ import annotations
@@ -31,18 +33,62 @@ def main() -> None:
     for name in _used_libraries():
         with suppress(Exception):  # what needs settings
             importlib.import_module(name)
+    _copy(socket.socket(fileno=os.dup(0)), sets_up=True)
+
+
+def _copy(requests: socket.socket, *, sets_up: bool) -> None:
+    """Serve requests until the client closes its socket; returns in a copy that ran its program."""
     gc.freeze()  # the pages of the copies stay shared
-    requests = socket.socket(fileno=os.dup(0))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the copies need no wait
+    seen, set_up = set[str](), dict[str, socket.socket | None]()
     while True:
         text, files, _, _ = socket.recv_fds(requests, SIZE_LIMIT, 3)
         if not text:
             return
-        if not os.fork():
-            requests.close()
-            return _serve(json.loads(text), *files)
+        request = json.loads(text)
+        environment, arguments = request["environment"], request["arguments"]
+        # The settings depend on the command, too: some commands have timeouts.
+        place = json.dumps([arguments[:2], {**environment, "PYTEST_CURRENT_TEST": ""}], sort_keys=True)
+        sockets = [requests, *filter(None, set_up.values())]
+        if sets_up and arguments[0] == "manage.py" and place in seen and place not in set_up:
+            set_up[place] = _set_up(environment, arguments, sockets)
+        seen.add(place)
+        if copy := set_up.get(place):
+            socket.send_fds(copy, [text], files)
+        elif not os.fork():
+            for other in sockets:
+                other.close()
+            return _serve(request, *files)
         for file in files:
             os.close(file)
+
+
+def _set_up(
+    environment: dict[str, str], arguments: list[str], sockets: list[socket.socket]
+) -> socket.socket | None:
+    """A socket to a copy that has set Django up for this command, None if that fails; the copy closes `sockets`."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork():
+        theirs.close()
+        return ours if ours.recv(1) else None
+    for other in (ours, *sockets):
+        other.close()
+    _die_with_parent()
+    os.environ.clear()
+    os.environ |= {"DJANGO_SETTINGS_MODULE": "headline.settings", **environment}
+    sys.argv = arguments
+    try:
+        importlib.import_module("django").setup()
+        management = importlib.import_module("django.core.management")
+        for name, app in management.get_commands().items():
+            if app.partition(".")[0] in OWN:
+                management.load_command_class(app, name)
+        importlib.import_module("django.urls").reverse("home")
+    except Exception:  # the program itself will say why
+        os._exit(1)
+    theirs.send(b"1")
+    _copy(theirs, sets_up=False)
+    sys.exit()
 
 
 def _used_libraries() -> list[str]:
