@@ -93,9 +93,14 @@ class Newsroom:
             raise ZeroDivisionError
 
     def run(self) -> None:
-        """Sweep first, because of lost hints; only tasks that are due now may run."""
+        """Sweep first, because of lost hints, and again after the ready hints, which go before them.
+
+        Only tasks that are due now may run.
+        """
         sweep(grace=0)
         due = [pair for pair, task in self.pending.items() if pair[0] == TYPE and task.execute_time <= self.now()]
+        run_due(100)
+        sweep(grace=0)
         run_due(100)
         for pair in due:
             self.ran.append(self.pending.pop(pair).task_id)
@@ -159,6 +164,7 @@ class Newsroom:
 )
 @given(script=st.lists(steps, min_size=5, max_size=30))
 @example(script=[("add", TYPE, "a", 0), ("wait", 2), ("crash",), ("run",)])
+@example(script=[("add", TYPE, "b", 301), ("add", TYPE, "a", 0)])  # b has no hint, and waits for a
 def test_whatever_happens_each_task_runs_once_and_never_early(
     queue: DelayQueue, notes: Notes, travel: Travel, queue_redis: Any, settings: Any, script: list[tuple[Any, ...]]
 ) -> None:
