@@ -79,9 +79,13 @@ class Process:
         self.popen.send_signal(number)
 
     def wait(self, timeout: float = 30.0) -> int:
-        """Wait for its end and return the exit code (minus the signal's number when one ended it)."""
+        """Wait for its end and return the exit code (minus the signal's number when one ended it).
+
+        AssertionError if its output does not end with it: another process, such as a child of it, has kept that.
+        """
         code = self.popen.wait(timeout)
         self._reader.join(timeout)
+        assert not self._reader.is_alive(), f"{self.command} has ended, but not its output:\n{self.output}"
         return code
 
     def stop(self, timeout: float = 30.0) -> int:
@@ -90,9 +94,9 @@ class Process:
         return self.wait(timeout)
 
     def kill(self) -> None:
-        """Kill it; harmless if it has ended."""
+        """Kill it; harmless if it has ended. Children of it may live on for a moment."""
         self.popen.kill()
-        self.wait()
+        self.popen.wait()
 
     def children(self) -> set[int]:
         """Its child processes."""

@@ -94,6 +94,11 @@ def test_each_command_has_its_own_settings_however_often_it_ran(manage: Manage) 
     assert answers == {"False"}
 
 
+def test_the_output_of_a_command_ends_with_it_however_often_it_ran(start_manage: StartManage) -> None:
+    for _ in range(3):
+        assert start_manage("shell", "--verbosity", "0", "-c", "print('here')").wait() == 0
+
+
 def test_a_started_command_is_seen_while_it_runs_and_stopped(start_manage: StartManage) -> None:
     process = start_manage("shell", "-c", "import signal; print('here'); signal.pause()")
     process.wait_for("here")

@@ -51,7 +51,7 @@ def _copy(requests: socket.socket, *, sets_up: bool) -> None:
         place = json.dumps([arguments[:2], {**environment, "PYTEST_CURRENT_TEST": ""}], sort_keys=True)
         sockets = [requests, *filter(None, set_up.values())]
         if sets_up and arguments[0] == "manage.py" and place in seen and place not in set_up:
-            set_up[place] = _set_up(environment, arguments, sockets)
+            set_up[place] = _set_up(environment, arguments, [*(other.fileno() for other in sockets), *files])
         seen.add(place)
         if copy := set_up.get(place):
             socket.send_fds(copy, [text], files)
@@ -63,16 +63,15 @@ def _copy(requests: socket.socket, *, sets_up: bool) -> None:
             os.close(file)
 
 
-def _set_up(
-    environment: dict[str, str], arguments: list[str], sockets: list[socket.socket]
-) -> socket.socket | None:
-    """A socket to a copy that has set Django up for this command, None if that fails; the copy closes `sockets`."""
+def _set_up(environment: dict[str, str], arguments: list[str], open_files: list[int]) -> socket.socket | None:
+    """A socket to a copy that has set Django up for this command, None if that fails; the copy closes `open_files`."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork():
         theirs.close()
         return ours if ours.recv(1) else None
-    for other in (ours, *sockets):
-        other.close()
+    ours.close()
+    for file in open_files:
+        os.close(file)
     _die_with_parent()
     os.environ.clear()
     os.environ |= {"DJANGO_SETTINGS_MODULE": "headline.settings", **environment}
