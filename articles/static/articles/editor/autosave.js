@@ -2,7 +2,7 @@
 // articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
 import { announce, config, element, text as label } from "articles/editor/config";
 import { local } from "articles/editor/storage";
-import { openWindows } from "articles/editor/windows";
+import { openWindows, staysOpen } from "articles/editor/windows";
 
 const LEAVING = 10_000; // milliseconds that a submission may take
 const NEVER_SENT = ["csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage"];
@@ -149,16 +149,23 @@ window.addEventListener("pagehide", () => {
 });
 
 const banners = new Map([...document.querySelectorAll("[data-unsaved]")].map((banner) => [banner.dataset.unsaved, banner]));
-const addressOf = (window) => config.urls.drafts.replace(/[0-9a-f-]{36}/, window);
+const WINDOW = /[0-9a-f-]{36}/;
+const addressOf = (window) => config.urls.drafts.replace(WINDOW, window);
 
-const removeBanner = (address) => {
-    banners.get(address).remove();
+const hide = (banner) => {
+    banner.hidden = true;
     document.getElementById("id_title")?.focus();
 };
 
-// Offers only drafts whose window is closed.
+// Offers only drafts whose window is closed. The page that this one has replaced may still be closing.
 const hideOpen = async () => {
-    for (const address of [...(await openWindows())].map(addressOf)) if (banners.has(address)) removeBanner(address);
+    const open = await openWindows();
+    for (const [address, banner] of banners) {
+        const [window] = WINDOW.exec(address);
+        if (!open.has(window)) continue;
+        hide(banner);
+        staysOpen(window).then((stays) => (banner.hidden = stays));
+    }
 };
 
 const stored = (key) => {
@@ -169,33 +176,42 @@ const stored = (key) => {
     }
 };
 
-// Sends drafts that closed windows stored in the browser to the server, which knows the article that a new form has
-// created, and reloads if the page does not offer them yet.
-const uploadStored = async () => {
-    const open = await openWindows();
-    let isNew = false;
-    for (const key of local.keys().filter((name) => name.startsWith(storagePrefix))) {
-        const draft = stored(key);
-        const window = key.slice(storagePrefix.length);
-        if (!draft || (draft.article && draft.article !== config.article) || window === config.window || open.has(window)) continue;
-        const address = addressOf(window);
-        const response = await post(address, draft);
-        if (!response.ok) continue;
-        local.remove(key);
-        isNew ||= (await response.json()).article === config.article && !banners.has(address);
-    }
-    if (isNew && asText() === saved) location.reload();
+// Sends the draft that a closed window stored in the browser to the server, which knows the article that a new form has
+// created. Resolves to whether the page does not offer it yet.
+const upload = async (key, window) => {
+    const draft = stored(key);
+    if (!draft || (draft.article && draft.article !== config.article)) return false;
+    if ((await openWindows()).has(window) && (await staysOpen(window))) return false;
+    const address = addressOf(window);
+    const response = await post(address, draft);
+    if (!response.ok) return false;
+    local.remove(key);
+    return (await response.json()).article === config.article && !banners.has(address);
 };
 
-if (config.urls.draft) hideOpen();
-const uploading = config.urls.draft ? uploadStored().catch(() => {}) : null;
+const uploads = new Map(); // by the address of the draft
+
+const uploadStored = () => {
+    for (const key of local.keys().filter((name) => name.startsWith(storagePrefix))) {
+        const window = key.slice(storagePrefix.length);
+        if (window === config.window) continue;
+        const done = upload(key, window).catch(() => false);
+        uploads.set(addressOf(window), done);
+        done.then((isNew) => isNew && asText() === saved && location.reload());
+    }
+};
+
+if (config.urls.draft) {
+    hideOpen();
+    uploadStored();
+}
 
 for (const [address, banner] of banners) {
     banner.querySelector("[data-discard]").addEventListener("click", async () => {
-        await uploading; // an upload that arrives later would restore the draft
+        await uploads.get(address); // an upload that arrives later would restore the draft
         const response = await fetch(address, { method: "DELETE", headers: { "X-CSRFToken": csrf() } });
         if (!response.ok) return;
-        removeBanner(address);
+        hide(banner);
         announce(label("discarded"));
     });
 }

@@ -3,6 +3,7 @@
 import { config } from "articles/editor/config";
 
 const PREFIX = "headline.window.";
+const RELEASE = 10_000; // milliseconds after which a page that was left has released its lock, however slow the machine
 
 navigator.locks?.request(PREFIX + config.window, () => new Promise(() => {}));
 
@@ -10,3 +11,9 @@ export const openWindows = async () => {
     const { held } = (await navigator.locks?.query()) || { held: [] };
     return new Set(held.map(({ name }) => name).filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length)));
 };
+
+// Resolves to false as soon as the window is closed, and to true if it is still open after a while.
+export const staysOpen = (window) =>
+    navigator.locks
+        .request(PREFIX + window, { mode: "shared", signal: AbortSignal.timeout(RELEASE) }, () => false)
+        .catch(() => true);

@@ -119,7 +119,7 @@ def test_the_draft_of_an_open_window_is_not_offered(page: Page) -> None:
     other = page.context.new_page()
     other.goto(ADD)
     expect(other.get_by_label("Headline")).to_be_focused()
-    expect(other.get_by_text("Recovered draft from")).to_have_count(0)
+    expect(other.get_by_text("Recovered draft from")).to_be_hidden()
     other = close_window(page)
     other.goto(ADD)
     expect(other.get_by_text("Recovered draft from")).to_contain_text("“Bridge”")
