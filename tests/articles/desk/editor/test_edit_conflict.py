@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from articles import publishing
 from articles.models import Article
 from articles.text.merge import merged
-from tests.articles.browsers import save_and_close, sign_in
+from tests.articles.browsers import press_in_body, save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
 from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
 from tests.conftest import Site
@@ -62,12 +62,14 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
         for page in (alice, other):
             page.goto(form_address(article))
         other.get_by_label("Headline").fill("His")
-        other.get_by_role("textbox", name="Body").get_by_text("Three").click(click_count=3)
+        press_in_body(other, "Control+End")
+        other.keyboard.press("Shift+Home")
         other.keyboard.type("Three by him")
         save_and_close(other)
         other.wait_for_url(lambda address: "change" not in address)
         alice.get_by_label("Headline").fill("Hers")
-        alice.get_by_role("textbox", name="Body").get_by_text("One").click(click_count=3)
+        press_in_body(alice, "Control+Home")
+        alice.keyboard.press("Shift+End")
         alice.keyboard.type("One by her")
         save_and_close(alice)
         merging = alice.get_by_role("region", name="bob has saved this article since you opened it")
