@@ -193,6 +193,16 @@ def test_a_local_account_of_the_same_name_is_not_taken_over(directory: Directory
     assert client.session["_auth_user_id"] == str(root.pk)
 
 
+def test_an_account_of_single_sign_on_says_how_to_sign_in(directory: Directory, settings: Any) -> None:
+    settings.OIDC = {"settings": {"server_url": "https://login.example.org"}}
+    eva = User.objects.create_user("eva@example.org", "eva@example.org")
+    SocialAccount.objects.create(
+        user=eva, provider="oidc", uid="1", extra_data={"issuer": settings.OIDC["settings"]["server_url"]}
+    )
+    assert "linked to another identity of single sign-on or of the directory" in log_in("eva").text
+    assert not groups_of(eva)
+
+
 def test_a_required_second_factor_is_asked_for(directory: Directory, settings: Any) -> None:
     settings.SECOND_FACTOR_ROLES, settings.SECOND_FACTOR_AT_PROVIDER = ["Editor"], True
     log_in("eva", client=(client := Client()))
