@@ -545,7 +545,7 @@ def test_a_signal_after_the_end_of_a_backup_does_not_deny_it(tmp_path: Path, mon
     assert manifest(tmp_path / "one.zip")["format"] == 1
 
 
-def test_a_killed_backup_leaves_a_file_that_the_next_one_deletes(tmp_path: Path) -> None:
+def test_a_backup_that_died_leaves_a_file_that_the_next_one_deletes(tmp_path: Path) -> None:
     interrupted, running = tmp_path / ".headline-2030.zip.a", tmp_path / ".headline-2030.zip.b"
     interrupted.touch()
     with running.open("wb") as other:
