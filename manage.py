@@ -12,6 +12,9 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
     try:
         execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(130)
     except (ImproperlyConfigured, InterfaceError, OperationalError, ProgrammingError) as error:
         # What a person mistyped or forgot is told in one sentence; programmers may ask for more.
         if "--traceback" in sys.argv:

@@ -5,6 +5,7 @@ Neither gets personal data, texts or secrets: no variables of stack frames, no r
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -17,6 +18,7 @@ from headline.env import WrongEnvironment
 from headline.log_format import hide_secrets
 from scheduling.log_fields import log_fields
 
+_SECONDS_AT_EXIT = 2  # for what is not sent yet: a restart must not wait long for a collector that does not respond
 SENTRY_DSN, OTEL_ENDPOINT = "SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT"
 _BEFORE = "headline.probe_middleware.ProbesMiddleware"  # answers hosts that the middleware of OpenTelemetry refuses
 _EXPORTED = frozenset(
@@ -49,6 +51,7 @@ def start_sentry(dsn: str) -> None:
             max_request_body_size="never",
             max_breadcrumbs=0,
             auto_session_tracking=False,
+            shutdown_timeout=_SECONDS_AT_EXIT,
             before_send=_without_secrets,
         )
     except ValueError as error:
@@ -97,9 +100,11 @@ def start_tracing(endpoint: str) -> None:
             return super().export([_without_contents(span, sdk.ReadableSpan, trace.Status) for span in spans])
 
     resource = resources.Resource.create({"service.name": "headline", "service.version": __version__})
-    provider = sdk.TracerProvider(resource=resource)
+    provider = sdk.TracerProvider(resource=resource, shutdown_on_exit=False)  # that waits for up to 30 seconds
     export = import_module("opentelemetry.sdk.trace.export")
-    provider.add_span_processor(export.BatchSpanProcessor(Exporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces")))
+    processor = export.BatchSpanProcessor(Exporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces"))
+    atexit.register(processor._batch_processor.shutdown, timeout_millis=_SECONDS_AT_EXIT * 1000)
+    provider.add_span_processor(processor)
     django.DjangoInstrumentor().instrument(
         tracer_provider=provider,
         request_hook=lambda span, request: span.set_attributes(dict(log_fields())),

@@ -54,6 +54,8 @@ _MYSQL = {
     **dict.fromkeys((1040, 1044, 1045, 1047, 1049, 1053, 1129, 1130, 1152, 1158, 1159, 1160), Trouble.UNREACHABLE),
     **dict.fromkeys((1161, 1180, 1203, 1226, 1927, 4031, *range(2000, 2100)), Trouble.UNREACHABLE),
 }
+#: Those of statements that fail wherever they run: too large, or with texts that do not fit or compare.
+_MYSQL_STATEMENT = frozenset({1139, 1153, 1253, 1267, 1270, 1271, 1300, 1366})
 #: Primary result codes of SQLite.
 _SQLITE = {
     sqlite3.SQLITE_BUSY: Trouble.LOCKS,
@@ -98,12 +100,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _database_trouble(error: Exception) -> Trouble | None:
-    """The trouble of a database error; None for invalid data or a violated constraint, the task's own fault."""
+    """The trouble of a database error; None for an invalid statement or data, or a constraint: the task's own fault."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     result = getattr(error.__cause__, "sqlite_errorcode", None)
     if known := _MYSQL.get(number or 0) or _SQLITE.get((result or 0) & 0xFF):
         return known
-    if isinstance(error, DataError | IntegrityError):
+    if isinstance(error, DataError | IntegrityError) or number in _MYSQL_STATEMENT:
         return Trouble.REFUSED if result == sqlite3.SQLITE_CONSTRAINT_TRIGGER else None
     if isinstance(error, InterfaceError):
         return Trouble.UNREACHABLE

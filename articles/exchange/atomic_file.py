@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any, TextIO
@@ -43,5 +43,6 @@ def _replacing(path: Path, **options: Any) -> Iterator[Any]:
             os.fsync(stream.fileno())
             os.replace(stream.name, path)
         except BaseException:
-            os.unlink(stream.name)
+            with suppress(FileNotFoundError):  # a signal came after it got its name
+                os.unlink(stream.name)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from ipaddress import IPv6Address, ip_address, ip_network
 
@@ -12,6 +13,7 @@ uncounted_proxy = threading.Event()
 """Set once a proxy has passed a request on although `PROXY_COUNT` is 0: all its clients count as one address."""
 
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 (where an address is needed and none is known)
+_PORT = re.compile(r"^(?:([\d.]+)|\[(.+)\])(?::\d+)?$")  # some proxies add it: each connection has another one
 _IPV6_PREFIX = 64  # bits of a network that providers assign to one customer
 
 
@@ -26,7 +28,7 @@ def full_address_of(request: HttpRequest) -> str:
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     if settings.PROXY_COUNT and forwarded:
         address = forwarded[-min(settings.PROXY_COUNT, len(forwarded))]
-    return address
+    return _PORT.sub(r"\1\2", address)
 
 
 def detect_proxy(request: HttpRequest) -> None:

@@ -27,6 +27,7 @@ TIMEOUT = 5  # seconds for a connection, and for each answer
 MAX_CHECKS = 3  # in each process at once, so that a slow directory leaves most threads to readers
 _checks = threading.BoundedSemaphore(MAX_CHECKS)
 _PORTS = {"ldap": 389, "ldaps": 636}
+_START_TLS = bytes.fromhex("301d02010177188016") + b"1.3.6.1.4.1.1466.20037"  # RFC 4511, 4.14.1
 GROUP_TYPES = {
     "groupOfNames": ("GroupOfNamesType", "groupOfNames"),
     "groupOfUniqueNames": ("GroupOfUniqueNamesType", "groupOfUniqueNames"),
@@ -43,19 +44,22 @@ def user_in_directory(request: HttpRequest | None, username: str, password: str)
     if not _checks.acquire(blocking=False):
         raise NoTurn
     try:
-        _refuse_silent(settings.LDAP["server"])
+        _refuse_silent(settings.LDAP["server"], start_tls=bool(settings.LDAP["start_tls"]))
         return _found(request, username, password)
     finally:
         _checks.release()
 
 
-def _refuse_silent(server: str) -> None:
+def _refuse_silent(server: str, *, start_tls: bool) -> None:
     """Raise `Refused` if the server does not answer: in a TLS handshake without an answer, libldap never returns."""
     url = urlsplit(server)
     address = url.hostname or "", url.port or _PORTS[url.scheme]
     try:
         with socket.create_connection(address, TIMEOUT) as connection:
-            if url.scheme == "ldaps":
+            if start_tls:
+                connection.sendall(_START_TLS)
+                connection.recv(1024)  # a refusal makes the handshake fail, and libldap say why
+            if start_tls or url.scheme == "ldaps":
                 context = ssl._create_unverified_context()  # noqa: S323 (libldap verifies; nothing is sent here)
                 with suppress(ssl.SSLError), context.wrap_socket(connection):
                     pass

@@ -31,7 +31,7 @@ from headline.accounts.second_factor import FACTORS
 from headline.accounts.sessions import end_sessions, end_unfinished_sign_ins
 
 locked_out = Signal()
-"""Sent with `user`: the password was changed or the account was deactivated, which ends the tokens of its programs."""
+"""Sent with `user` after a new password, a deactivation or the first second factor: the user's API tokens end."""
 
 _RECORDED = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 
@@ -140,11 +140,12 @@ def record_added_factor(instance: Authenticator, created: bool, raw: bool, **kwa
 
 @receiver(post_save, sender=Authenticator)
 def end_sessions_without_factor(instance: Authenticator, created: bool, raw: bool, **kwargs: Any) -> None:
-    """End the user's other sessions with the first second factor, because they began with a password alone."""
+    """End the user's other sessions and tokens with the first second factor: they began with a password alone."""
     factors = Authenticator.objects.filter(user=instance.user_id, type__in=FACTORS)
     if created and not raw and instance.type in FACTORS and factors.count() == 1:
         request = context.request
         end_sessions(instance.user, except_key=request.session.session_key if request else None)
+        locked_out.send(User, user=instance.user)
 
 
 @receiver(post_delete, sender=Authenticator)

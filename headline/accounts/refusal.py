@@ -24,8 +24,8 @@ TEXTS = {
         "administrator."
     ),
     "email_reused": _(
-        "The account with your email address belongs to another user of the identity provider. If that was you, too, "
-        "ask an administrator to unlink it."
+        "The account with your email address is linked to another identity of single sign-on or of the directory. Sign "
+        "in as before, or ask an administrator to unlink it."
     ),
     "email_unconfirmed": _(
         "The identity provider does not confirm that the email address is yours. Confirm it there, or ask an "

@@ -1,9 +1,10 @@
-"""Pages on which users set their password by link; the mail is a task, so that response times reveal no accounts."""
+"""Pages on which users set their password by link."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from time import monotonic, sleep
 from typing import Any
 
 from django.contrib import admin
@@ -27,6 +28,7 @@ from headline.accounts.login_throttle import TooManyAttempts, remember_device
 from scheduling.services import lock_by_ids, retried
 
 BY_ADDRESS = Limit("reset by address", burst=10, every=timedelta(minutes=1))
+RESPONSE_TIME = 0.25  # seconds, so that it does not reveal whether there is an account, which costs 10 ms more
 BY_ACCOUNT = Limit("reset of account", burst=3, every=timedelta(minutes=10))
 
 
@@ -80,7 +82,10 @@ class AskView(LayoutMixin, PasswordResetView):
             form.add_error(None, TooManyAttempts(wait))
             response: HttpResponse = self.render_to_response(self.get_context_data(form=form), status=429)
             return response
-        return super().form_valid(form)
+        end = monotonic() + RESPONSE_TIME
+        response = super().form_valid(form)
+        sleep(max(end - monotonic(), 0))
+        return response
 
 
 class AskedView(LayoutMixin, PasswordResetDoneView):

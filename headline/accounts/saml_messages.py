@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +22,12 @@ from django.utils.html import escape
 from lxml import etree
 from onelogin.saml2.authn_request import OneLogin_Saml2_Authn_Request
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Names
+from onelogin.saml2.errors import OneLogin_Saml2_ValidationError
 from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
 from onelogin.saml2.response import OneLogin_Saml2_Response
 from onelogin.saml2.settings import OneLogin_Saml2_Settings
 from onelogin.saml2.utils import OneLogin_Saml2_Utils
+from onelogin.saml2.xml_utils import OneLogin_Saml2_XML
 from urllib3.exceptions import HTTPError
 
 logger = logging.getLogger(__name__)
@@ -34,6 +37,7 @@ METADATA_LIFETIME, RETRY_AFTER = 3600, 60  # seconds after which metadata are re
 _LONGEST_METADATA = 10_000_000  # bytes; those of a federation are long
 _SMALLEST_KEY = 2048  # bits
 _SPACE = " \t\r\n"  # that of XML: names that differ in other spaces are of different users and groups
+_MOST_TRANSFORMS = 2  # of a signature, as SAML has it: each goes through all elements
 _MOST_PREFIXES = 10  # in a signature: each is looked up for each element, before the signature is known to be valid
 
 _ALGORITHMS = {
@@ -95,14 +99,24 @@ def authentication_request() -> tuple[str, str]:
 def subject_of(encoded: str) -> Subject:
     """The subject of a response that the identity provider has signed for us, now. Raises `InvalidResponse`."""
     try:
-        response = OneLogin_Saml2_Response(_settings(_identity_provider()), encoded)
-        _check_signatures(response.document)
-        response.is_valid(_place(), raise_exceptions=True)
-        return _subject(response)
+        known = _identity_provider()
+        try:
+            return _checked(encoded, known)
+        except OneLogin_Saml2_ValidationError as error:
+            if error.code != error.INVALID_SIGNATURE or (renewed := _identity_provider(may_have_new_key=True)) == known:
+                raise
+            return _checked(encoded, renewed)
     except InvalidResponse:
         raise
     except Exception as error:  # the libraries raise errors of many kinds for forged responses
         raise InvalidResponse(f"{type(error).__name__}: {str(error)[:300]!r}") from error  # it may quote the response
+
+
+def _checked(encoded: str, identity_provider: dict[str, Any]) -> Subject:
+    response = OneLogin_Saml2_Response(_settings(identity_provider), encoded)
+    _check_signatures(response.document)
+    response.is_valid(_place(), raise_exceptions=True)
+    return _subject(response)
 
 
 def faults() -> Iterator[str]:
@@ -153,11 +167,12 @@ def _place() -> dict[str, str]:
 # The identity provider
 
 
-def _identity_provider() -> dict[str, Any]:
+def _identity_provider(*, may_have_new_key: bool = False) -> dict[str, Any]:
     """Entity ID, URL and certificates, in the terms of the library. Raises `WrongMetadata`."""
     given = settings.SAML
     if given["metadata"]:
-        return _from_metadata(_metadata(given["metadata"]), given["idp_entity_id"])
+        text = _metadata(given["metadata"], may_have_changed=may_have_new_key)
+        return _from_metadata(text, given["idp_entity_id"])
     try:
         certificates = x509.load_pem_x509_certificates(Path(given["certificate"]).read_bytes())
     except (OSError, ValueError) as error:
@@ -171,9 +186,13 @@ def _identity_provider() -> dict[str, Any]:
 
 def _from_metadata(text: bytes, entity_id: str) -> dict[str, Any]:
     try:
-        found = OneLogin_Saml2_IdPMetadataParser.parse(text, entity_id=entity_id).get("idp", {})
+        tree = OneLogin_Saml2_XML.to_etree(text)
+        found = OneLogin_Saml2_IdPMetadataParser.parse(tree, entity_id=entity_id).get("idp", {})
+        is_over = any(end <= OneLogin_Saml2_Utils.now() for end in _ends(tree, entity_id))
     except (ValueError, etree.LxmlError) as error:
         raise WrongMetadata("SAML_METADATA is no valid XML.") from error
+    if is_over:
+        raise WrongMetadata("SAML_METADATA has expired (validUntil): get its present version from the provider.")
     certificates = found.get("x509certMulti", {}).get("signing") or [found.get("x509cert")]
     if found.get("entityId") != entity_id or "singleSignOnService" not in found or not all(certificates):
         message = "has no certificate or no HTTP-Redirect address for the entity ID"
@@ -185,30 +204,59 @@ def _from_metadata(text: bytes, entity_id: str) -> dict[str, Any]:
     }
 
 
-_fetched: dict[str, tuple[float, bytes]] = {}
-"""URL to the time until which its metadata are used, and the metadata; none after a failure."""
+def _ends(tree: Any, entity_id: str) -> list[int]:
+    """The times at which the metadata of the provider end, as seconds since 1970."""
+    return [OneLogin_Saml2_Utils.parse_SAML_to_time(end) for end in _periods(tree, entity_id, "validUntil")]
 
 
-def _metadata(source: str) -> bytes:
-    """The content of a file, or of a URL, which is fetched at most once an hour. Raises `WrongMetadata`."""
+def _periods(tree: Any, entity_id: str, name: str) -> list[str]:
+    path = f"//md:EntityDescriptor[@entityID=$id]/md:IDPSSODescriptor/ancestor-or-self::*/@{name}"
+    return [str(period) for period in tree.xpath(path, namespaces=Names.NSMAP, id=entity_id)]
+
+
+def _lifetime(text: bytes, entity_id: str) -> float:
+    """The seconds after which the metadata have to be read again."""
+    tree = OneLogin_Saml2_XML.to_etree(text)
+    durations = _periods(tree, entity_id, "cacheDuration")
+    ends = [*_ends(tree, entity_id), *map(OneLogin_Saml2_Utils.parse_duration, durations)]
+    return float(min([METADATA_LIFETIME, *(max(end - OneLogin_Saml2_Utils.now(), RETRY_AFTER) for end in ends)]))
+
+
+@dataclass(frozen=True)
+class _Fetched:
+    """What was read from a URL; times are those of the monotonic clock."""
+
+    text: bytes = b""  #: none after a failure
+    at: float = -math.inf
+    until: float = -math.inf
+
+
+_fetched: dict[str, _Fetched] = {}
+
+
+def _metadata(source: str, *, may_have_changed: bool = False) -> bytes:
+    """The content of a file, or of a URL, which is fetched once an hour, or minute if it may have changed.
+
+    Raises `WrongMetadata`.
+    """
     if not source.startswith(("https://", "http://")):
         try:
             return Path(source).read_bytes()
         except OSError as error:
             raise WrongMetadata("SAML_METADATA names a file that cannot be read.") from error
-    until, text = _fetched.get(source, (0.0, b""))
-    if time.monotonic() >= until:
-        lifetime = RETRY_AFTER  # with what was fetched before, if anything
+    known, now = _fetched.get(source, _Fetched()), time.monotonic()
+    if now >= known.until or (may_have_changed and now >= known.at + RETRY_AFTER):
+        text, lifetime = known.text, float(RETRY_AFTER)  # with what was fetched before, if anything
         try:
-            found = _fetch(source)
-            _from_metadata(found, settings.SAML["idp_entity_id"])
-            text, lifetime = found, METADATA_LIFETIME
+            found, entity_id = _fetch(source), settings.SAML["idp_entity_id"]
+            _from_metadata(found, entity_id)
+            text, lifetime = found, _lifetime(found, entity_id)
         except (requests.RequestException, HTTPError, ValueError, WrongMetadata) as error:
             logger.warning("The metadata of the identity provider could not be fetched: %s", error)
-        _fetched[source] = time.monotonic() + lifetime, text
-    if not text:
+        known = _fetched[source] = _Fetched(text, now, now + lifetime)
+    if not known.text:
         raise WrongMetadata("The metadata of the identity provider could not be fetched.")
-    return text
+    return known.text
 
 
 def _fetch(url: str) -> bytes:
@@ -236,6 +284,8 @@ def _check_signatures(document: Any) -> None:
         references = _query(signature, ".//ds:Reference")
         _require(len(references) == 1, "a signature has not exactly one reference")
         _require(references[0].get("URI") == f"#{signed.get('ID')}", "a signature refers to something else")
+        transforms = _query(references[0], ".//ds:Transform")
+        _require(len(transforms) <= _MOST_TRANSFORMS, "a signature names too many transforms")
         prefixes = " ".join(map(str, _query(signature, ".//@PrefixList"))).split()
         _require(len(prefixes) <= _MOST_PREFIXES, "a signature names too many prefixes")
         for element in _query(signature, ".//*[@Algorithm]"):

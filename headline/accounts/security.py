@@ -26,6 +26,7 @@ from headline.accounts.refusal import recorded_refusal
 from headline.accounts.reset import LayoutMixin
 from headline.accounts.second_factor import is_missing, is_required
 from headline.accounts.sessions import end_session, end_sessions, sessions_of
+from headline.accounts.single_sign_on import STARTS, refuse_many
 from headline.accounts.views import with_status
 
 
@@ -83,6 +84,13 @@ class CodeView(LayoutMixin, codes.AuthenticateView):  # type: ignore[misc]
 
 class PasskeyLogInView(passkeys.LoginWebAuthnView):  # type: ignore[misc]
     """Signs in with a passkey alone; its device has verified the user."""
+
+    def get(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        """The challenge, which is stored in a session: a limited number of times for each address."""
+        if too_many := refuse_many(request, STARTS):
+            return too_many
+        response: HttpResponse = super().get(request, *args, **options)
+        return response
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Continue with the owner of the passkey."""

@@ -14,6 +14,6 @@ from headline.api.tokens import revoke
 
 @receiver(locked_out, sender=User)
 def revoke_all(user: User, **kwargs: Any) -> None:
-    """Revoke all tokens after a new password or a deactivation."""
+    """Revoke all tokens."""
     for token in ApiToken.objects.filter(user=user).select_related("user"):
         revoke(token)

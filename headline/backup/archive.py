@@ -23,8 +23,16 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same for all members; zip knows no earl
 _PRIVATE = 0o600
 
 
+REFUSED = 2
+"""The exit code if nothing was written or restored."""
+
+
 class BackupError(Exception):
     """A backup cannot be made or restored; the message says why and what to do."""
+
+    def __init__(self, message: str, *, returncode: int = REFUSED) -> None:
+        super().__init__(message)
+        self.returncode = returncode
 
 
 @dataclass

@@ -23,6 +23,7 @@ from django.db.migrations.executor import MigrationExecutor
 from articles.exchange import PastDue
 from headline.backup import past_due, rows
 from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Reader
+from headline.backup.interruption import interruptible
 from headline.backup.storage import media_files
 from scheduling.clock import read_database_clock
 
@@ -37,6 +38,8 @@ _IN_NEW_DATABASES = frozenset(
 )
 """Tables with rows before anything is entered."""
 
+_INTERRUPTED = "The restore is incomplete: create an empty database, delete its images if there are any, and try again."
+
 _RESERVE = 64 * 1024 * 1024  # bytes that stay free
 
 
@@ -50,11 +53,11 @@ def restore_backup(path: Path, choice: PastDue) -> tuple[Manifest, list[past_due
         _refuse_filled(manifest)
         _check_space(manifest)
         backup.verify()
-        with _media(backup):
-            held = _load_all(backup, apps)
-        rows.set_next_ids(_next_ids(manifest))
-    call_command("migrate", verbosity=0)
-    return manifest, past_due.apply(held, choice)
+        with interruptible(lambda: _INTERRUPTED):
+            with _media(backup):
+                held = _load_all(backup, apps)
+            call_command("migrate", verbosity=0)
+            return manifest, past_due.apply(held, choice)
 
 
 def _refuse_newer(path: Path, manifest: Manifest) -> None:
@@ -126,6 +129,7 @@ def _load_all(backup: Reader, apps: Apps) -> past_due.Held:
     try:
         executor = MigrationExecutor(connection)
         executor.migrate(_leaves(executor, manifest.nodes))
+        rows.set_next_ids(_next_ids(manifest))
         with connection.constraint_checks_disabled(), transaction.atomic():
             for table in [*sorted(manifest.rows.keys() - {_WRITTEN_BY_TRIGGERS}), _WRITTEN_BY_TRIGGERS]:
                 with closing(backup.lines(f"{TABLES}{table}.jsonl")) as lines:

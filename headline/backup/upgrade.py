@@ -25,7 +25,8 @@ from django.db.migrations.operations import (
 from django.db.migrations.operations.base import Operation
 from django.db.models import NOT_PROVIDED, ManyToManyField
 
-from headline.backup.archive import BackupError
+from headline.backup.archive import REFUSED, BackupError
+from headline.backup.interruption import interruptible
 from scheduling.clock import read_database_clock
 from scheduling.services.measuring import workers
 
@@ -89,11 +90,13 @@ def breaks_old_code(operation: Operation) -> bool:
 def migrate(migrations: list[Migration], backup: str) -> None:
     """Apply the migrations. Raises `BackupError`, which says how to go back to the `backup`."""
     try:
-        call_command("migrate", verbosity=0)
+        with interruptible(lambda: "A migration was running."):
+            call_command("migrate", verbosity=0)
     except Exception as error:  # migrations may run any code
         applied = MigrationExecutor(connection).loader.applied_migrations
-        failed = next((one for one in migrations if (one.app_label, one.name) not in applied), migrations[-1])
-        raise BackupError(_how_to_go_back(str(failed), error, backup)) from error
+        failed = next((one for one in migrations if (one.app_label, one.name) not in applied), "post_migrate")
+        returncode = error.returncode if isinstance(error, BackupError) else REFUSED
+        raise BackupError(_how_to_go_back(str(failed), error, backup), returncode=returncode) from error
 
 
 def _how_to_go_back(migration: str, error: Exception, backup: str) -> str:

@@ -18,6 +18,7 @@ from articles.models import Image
 from headline import __version__, env
 from headline.backup import rows
 from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Writer
+from headline.backup.interruption import interruptible
 from headline.backup.storage import media_files
 from scheduling.clock import read_database_clock
 
@@ -34,13 +35,17 @@ def write_backup(target: Path) -> tuple[Path, Manifest]:
     _remove_leftovers(path.parent)
     _check_space(path.parent)
     try:
-        with replacing_binary(path) as file:
+        with interruptible(lambda: _left(path)), replacing_binary(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             with Writer(file, manifest) as writer:
                 _add_all(writer)
     except OSError as error:
         raise BackupError(_failure(path, error)) from error
     return path, manifest
+
+
+def _left(path: Path) -> str:
+    return f"The backup {path} is complete." if path.exists() else "No backup was written."
 
 
 def _path(target: Path) -> Path:

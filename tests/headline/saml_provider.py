@@ -175,7 +175,7 @@ def request_at(url: str) -> Any:
     return etree.fromstring(zlib.decompress(base64.b64decode(message), -15))
 
 
-def metadata(*keys: str, entity_id: str = ISSUER) -> bytes:
+def metadata(*keys: str, entity_id: str = ISSUER, valid_for: int | None = None, cached_for: str | None = None) -> bytes:
     """What the identity provider says of itself."""
     certificates = "".join(
         "<md:KeyDescriptor use='signing'><ds:KeyInfo><ds:X509Data><ds:X509Certificate>"
@@ -183,8 +183,10 @@ def metadata(*keys: str, entity_id: str = ISSUER) -> bytes:
         + "</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>"
         for key in keys
     )
+    until = None if valid_for is None else _time(datetime.now(UTC), valid_for)
+    period = _attributes(validUntil=until, cacheDuration=cached_for)
     return f"""<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="{NAMES["ds"]}"
-      entityID="{entity_id}"><md:IDPSSODescriptor protocolSupportEnumeration="{NAMES["samlp"]}">{certificates}
+      entityID="{entity_id}"{period}><md:IDPSSODescriptor protocolSupportEnumeration="{NAMES["samlp"]}">{certificates}
       <md:SingleSignOnService{_attributes(Binding=REDIRECT, Location=SSO_URL)}/>
       </md:IDPSSODescriptor></md:EntityDescriptor>""".encode()
 

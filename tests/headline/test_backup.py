@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import threading
 import tracemalloc
@@ -33,7 +34,7 @@ from django.db.models import QuerySet
 from articles import events
 from articles.models import Article, Image, Release, Tag, Update
 from articles.task_types import MAIL, PING, PUBLISH, PURGE
-from headline.backup import rows
+from headline.backup import past_due, rows
 from headline.backup.storage import media_files
 from scheduling.models import Installation, TaskInfo, TaskInfoLog
 from scheduling.services import add_task
@@ -54,10 +55,10 @@ def backup(target: Path) -> Path:
     return Path(output.getvalue().split()[0].removeprefix("backup="))
 
 
-def refusal(name: str, *arguments: object) -> str:
+def refusal(name: str, *arguments: object, returncode: int = 2) -> str:
     with pytest.raises(CommandError) as error:
         call_command(name, *map(str, arguments))
-    assert error.value.returncode == 2
+    assert error.value.returncode == returncode
     return str(error.value)
 
 
@@ -512,7 +513,39 @@ def test_tables_longer_than_a_page_are_restored_completely(tmp_path: Path) -> No
     assert Tag.objects.count() == 450
 
 
-def test_an_interrupted_backup_leaves_a_file_that_the_next_one_deletes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing_and_is_reported_in_a_sentence(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default_storage.save("images/a.jpg", ContentFile(b"a"))
+    file = backup(tmp_path / "one.zip")
+    shutil.rmtree(settings.MEDIA_ROOT)
+    for change, name, command, sentence in (
+        (rows, "next_ids", "backup", "No backup was written."),
+        (rows, "load", "restore", "The restore is incomplete"),
+        (past_due, "apply", "restore", "The restore is incomplete"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(change, name, lambda *arguments: os.kill(os.getpid(), number))
+            target = tmp_path / "two.zip" if command == "backup" else file
+            message = refusal(command, target, returncode=128 + number)
+        assert message.startswith(f"Interrupted. {sentence}")
+        assert list(tmp_path.iterdir()) == [file]
+        assert name == "apply" or list(media_files()) == []
+
+
+def test_a_signal_after_the_end_of_a_backup_does_not_deny_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(old: str, new: Path) -> None:
+        Path(old).rename(new)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(os, "replace", replace)
+    message = refusal("backup", tmp_path / "one.zip", returncode=128 + signal.SIGTERM)
+    assert message == f"Interrupted. The backup {tmp_path / 'one.zip'} is complete."
+    assert manifest(tmp_path / "one.zip")["format"] == 1
+
+
+def test_a_backup_that_died_leaves_a_file_that_the_next_one_deletes(tmp_path: Path) -> None:
     interrupted, running = tmp_path / ".headline-2030.zip.a", tmp_path / ".headline-2030.zip.b"
     interrupted.touch()
     with running.open("wb") as other:

@@ -6,8 +6,9 @@ import gc
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,16 @@ def test_a_local_account_of_the_same_name_is_not_taken_over(directory: Directory
     assert client.session["_auth_user_id"] == str(root.pk)
 
 
+def test_an_account_of_single_sign_on_says_how_to_sign_in(directory: Directory, settings: Any) -> None:
+    settings.OIDC = {"settings": {"server_url": "https://login.example.org"}}
+    eva = User.objects.create_user("eva@example.org", "eva@example.org")
+    SocialAccount.objects.create(
+        user=eva, provider="oidc", uid="1", extra_data={"issuer": settings.OIDC["settings"]["server_url"]}
+    )
+    assert "linked to another identity of single sign-on or of the directory" in log_in("eva").text
+    assert not groups_of(eva)
+
+
 def test_a_required_second_factor_is_asked_for(directory: Directory, settings: Any) -> None:
     settings.SECOND_FACTOR_ROLES, settings.SECOND_FACTOR_AT_PROVIDER = ["Editor"], True
     log_in("eva", client=(client := Client()))
@@ -208,14 +219,25 @@ def test_an_unreachable_or_untrusted_directory_stops_no_local_account(directory:
     assert log_in("root", "local password").status_code == 302
 
 
-@pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+def answer_start_tls(server: socket.socket) -> None:
+    """Agree to StartTLS, and say nothing in the handshake."""
+    with suppress(OSError):
+        while connection := server.accept()[0]:
+            connection.recv(1024)
+            connection.sendall(bytes.fromhex("300c02010178070a010004000400"))
+            threading.Thread(target=connection.recv, args=[1], daemon=True).start()
+
+
+@pytest.mark.parametrize(("scheme", "start_tls"), [("ldap", ""), ("ldap", "on"), ("ldap", "answered"), ("ldaps", "")])
 def test_a_directory_that_does_not_answer_holds_up_few_threads(
-    directory: Directory, settings: Any, monkeypatch: pytest.MonkeyPatch, scheme: str
+    directory: Directory, settings: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, start_tls: str
 ) -> None:
     """In a handshake without an answer, libldap would run forever."""
     monkeypatch.setattr(directory_module, "TIMEOUT", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        settings.LDAP |= {"server": f"{scheme}://127.0.0.1:{silent.getsockname()[1]}"}
+        if start_tls == "answered":
+            threading.Thread(target=answer_start_tls, args=[silent], daemon=True).start()
+        settings.LDAP |= {"server": f"{scheme}://127.0.0.1:{silent.getsockname()[1]}", "start_tls": start_tls}
         assert "could not be reached" in log_in("eva").text
         for _check in range(MAX_CHECKS):
             assert directory_module._checks.acquire(blocking=False)

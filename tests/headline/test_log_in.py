@@ -15,11 +15,12 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connections
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from articles.models import AuditEntry
 from headline import env
+from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import ACCOUNT, ADDRESS, PAIR
 from headline.accounts.models import TryCount
@@ -151,6 +152,17 @@ def test_behind_a_proxy_its_header_gives_the_client_address(settings: LazySettin
         log_in(at("10.0.0.1", HTTP_X_FORWARDED_FOR=f"203.0.113.{number}, 192.0.2.1"), "wrong")
     assert log_in(at("10.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.1")).status_code == 429
     assert log_in(at("10.0.0.1", HTTP_X_FORWARDED_FOR="192.0.2.2")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [("192.0.2.1:{}", "192.0.2.1"), ("[2001:db8::1]:{}", "2001:db8::/64"), ("2001:db8::1", "2001:db8::/64")],
+)
+def test_ports_in_the_header_are_no_other_address(written: str, address: str, settings: LazySettings) -> None:
+    settings.PROXY_COUNT = 1
+    for port in (5000, 5001):
+        request = RequestFactory().get("/", headers={"X-Forwarded-For": written.format(port)})
+        assert address_of(request) == address
 
 
 def test_correct_passwords_are_never_throttled() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Page, expect
 
 from articles.models import AuditEntry
+from headline.accounts import security
+from headline.accounts.limits import Limit
 from tests.conftest import Site
 from tests.headline.authenticator import log_in
 
@@ -104,6 +108,14 @@ def test_forged_answers_are_refused(credential: str) -> None:
     assert options["publicKey"]["userVerification"] == "required"
     refused = client.post(f"{LOG_IN}passkey/", {"credential": credential})
     assert (refused.status_code, "_auth_user_id" in client.session) == (403, False)
+
+
+@pytest.mark.django_db
+def test_challenges_for_an_address_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stores a session."""
+    monkeypatch.setattr(security, "STARTS", Limit("test", burst=1, every=timedelta(minutes=1)))
+    asked = [Client().get(f"{LOG_IN}passkey/", headers={"Accept": "application/json"}) for _ in range(3)]
+    assert ([response.status_code for response in asked], Session.objects.count()) == ([200, 429, 429], 1)
 
 
 @pytest.mark.django_db

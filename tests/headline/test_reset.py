@@ -14,6 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from articles.models import AuditEntry
+from headline.accounts import reset
 from headline.accounts.links import MAIL
 from headline.accounts.login_throttle import PAIR
 from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS
@@ -26,6 +27,14 @@ ASK = "/admin/password_reset/"
 OLD, NEW = "correct horse", "a new and long one"
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds for which responses were held back, if they were."""
+    pauses: list[float] = []
+    monkeypatch.setattr(reset, "sleep", pauses.append)
+    return pauses
 
 
 @pytest.fixture(autouse=True)
@@ -106,11 +115,12 @@ def test_a_link_that_has_ended_sets_nothing(alice: User, end: str, settings: Any
     assert User.objects.get().password == before
 
 
-def test_unknown_addresses_get_the_same_response(alice: User) -> None:
+def test_unknown_addresses_get_the_same_response_at_the_same_time(alice: User, pauses: list[float]) -> None:
     User.objects.create_user("gone", "gone@example.org", OLD, is_active=False)
     responses = [ask(address) for address in ("alice@example.org", "gone@example.org", "nobody@example.org")]
     texts = {re.sub(r'nonce="[^"]*"|value="[^"]*"', "", response.text) for response in responses}
     assert len(texts) == 1 and "If an account has this address" in texts.pop()
+    assert len(pauses) == 3 and all(0 < pause < reset.RESPONSE_TIME for pause in pauses)
     run_side_effects([MAIL])
     assert [message.to for message in mail.outbox] == [["alice@example.org"]]
 

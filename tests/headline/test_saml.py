@@ -422,6 +422,15 @@ def test_a_signature_cannot_make_the_check_long(caplog: pytest.LogCaptureFixture
     assert "a signature names too many prefixes" in caplog.text
 
 
+def test_a_signature_has_no_more_transforms_than_saml_allows(caplog: pytest.LogCaptureFixture) -> None:
+    """Each goes through all elements: 300 of them took three seconds."""
+    tree = ask(client := Client()).tree()
+    transform = tree.findall(".//ds:Transform", NAMES)[-1]
+    transform.addnext(deepcopy(transform))
+    assert_refused(client, send(client, encoded(tree)), "provider")
+    assert "a signature names too many transforms" in caplog.text
+
+
 def test_a_response_adds_no_long_lines_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
     tree = ask(client := Client()).tree()
     tree.find(".//ds:Transform", NAMES).set("Algorithm", "x" * 10_000)
@@ -620,9 +629,44 @@ def test_metadata_are_fetched_again_and_used_while_they_cannot_be(
     assert sign_in(Client(), signing=Signing(key=STRANGER)).status_code == 302
 
 
+def test_a_new_key_is_known_at_once_but_forged_responses_fetch_nothing(
+    running: Published, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saml_messages, "_fetched", {})
+    settings.SAML |= {"metadata": running.url, "sso_url": "", "certificate": ""}
+    running.text, running.length = metadata("provider"), 0
+    sign_in(Client())
+    before = running.count
+    running.text = metadata("provider", STRANGER)
+    assert sign_in(Client(), signing=Signing(key=STRANGER)).status_code == 403
+    assert running.count == before
+    monkeypatch.setattr(saml_messages, "RETRY_AFTER", 0)
+    assert sign_in(Client(), signing=Signing(key=STRANGER)).status_code == 302
+    assert sign_in(Client()).status_code == 302
+    assert running.count == before + 1
+
+
+def test_metadata_are_used_no_longer_than_they_say(
+    running: Published, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SAML |= {"metadata": running.url, "sso_url": "", "certificate": ""}
+    monkeypatch.setattr(saml_messages, "RETRY_AFTER", 0)
+    monkeypatch.setattr(saml_messages, "_fetched", {})
+    before, running.text, running.length = running.count, metadata("provider", cached_for="PT0S"), 0
+    for _number in range(2):
+        assert sign_in(Client()).status_code == 302
+    assert running.count > before + 1
+    running.text = metadata("provider", valid_for=600)
+    assert sign_in(Client()).status_code == 302
+    running.text = b""
+    with time_machine.travel(timedelta(seconds=700)):
+        assert Client().get("/admin/sso/saml/login/").status_code == 403
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
+        (lambda: metadata("provider", valid_for=-1), "SAML_METADATA has expired"),
         (lambda: b"<", "SAML_METADATA is no valid XML."),
         (lambda: b"<!DOCTYPE a [<!ENTITY x 'y'>]><a/>", "SAML_METADATA is no valid XML."),
         (lambda: metadata(STRANGER, entity_id="https://other.example.org"), "no HTTP-Redirect address for the entity"),

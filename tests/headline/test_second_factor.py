@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils import timezone
 
 from articles.models import AuditEntry
 from articles.roles import Role
@@ -139,9 +141,11 @@ def test_an_unfinished_sign_in_ends_with_the_password_the_account_and_the_sessio
 def test_the_first_factor_ends_sessions_that_began_without_one(alice: User, settings: Any) -> None:
     settings.SECOND_FACTOR_ROLES = ["all"]
     stolen, own = signed_in(), signed_in()
+    ApiToken.objects.issue(alice, name="stolen", expires_at=timezone.now() + timedelta(days=1))
     secret = own.get(f"{SECURITY}app/add/").context["form"].secret
     own.post(f"{SECURITY}app/add/", {"code": code(secret)})
     assert (is_in(own), is_in(stolen)) == (True, False)
+    assert not ApiToken.objects.exists()
 
 
 def test_a_role_requires_a_second_factor(alice: User, settings: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -74,6 +75,17 @@ def test_nothing_is_imported_by_default() -> None:
 def test_a_missing_package_is_named(start: Callable[[str], None], fault: str) -> None:
     with pytest.raises(WrongEnvironment, match=fault):
         start("http://key@127.0.0.1:9/1")
+
+
+def test_receivers_that_do_not_respond_delay_no_exit() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        settings = {"DJANGO_ALLOWED_HOSTS": "testserver", "DJANGO_SETTINGS_MODULE": "tests.settings"}
+        given = {"SENTRY_DSN": f"http://key@{address}/1", "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}"}
+        patience = {"OTEL_EXPORTER_OTLP_TIMEOUT": "600"}
+        env = {**os.environ, **settings, **given, **patience}
+        done = run_python("-m", "tests.headline.failing_views", SECRET, CONTENT, env=env, timeout=25)
+    assert done.stdout.splitlines()[-1:] == ["200 OK"], done.stdout + done.stderr
 
 
 def test_reports_and_traces_have_no_personal_data_and_no_secrets(receiver: str) -> None:

@@ -26,10 +26,13 @@ REQUESTS = [
     (READER, "GET", "/article/{article}/", {}),
     (READER, "GET", "/preview/a-token/", {}),
     (READER, "GET", "/no/such/page/", {}),
+    (READER, "HEAD", "/article/{article}/", {}),
+    (READER, "HEAD", "/admin/login/", {}),
     (READER, "POST", "/admin/login/", LOG_IN),
     (READER, "POST", "/admin/password_reset/", {"email": "alice@example.org"}),
     (EDITOR, "GET", "/admin/", {}),
     (EDITOR, "GET", "/admin/articles/article/{article}/change/", {}),
+    (EDITOR, "OPTIONS", "/admin/articles/article/", {}),
     (EDITOR, "POST", "/admin/logout/", {}),
     (EDITOR, "GET", "/api/v1/desk/articles/", {}),
     (READER, "GET", "/api/v1/articles/", {}),
@@ -68,7 +71,7 @@ def ask(user: User | None, method: str, path: str, values: dict[str, str], failu
     for cache in caches.all():
         cache.clear()
     with connection.execute_wrapper(failure):
-        response = client.get(path) if method == "GET" else client.post(path, values)
+        response = client.post(path, values) if method == "POST" else client.generic(method, path)
     return response if failure.reached() else None
 
 
@@ -82,6 +85,7 @@ def test_a_lost_connection_is_503_at_each_statement(
     assert responses
     assert [(one.status_code, one.headers["Retry-After"]) for one in responses] == [(503, "5")] * len(responses)
     assert {one.headers["Cache-Control"] for one in responses} == {"private, no-store"}
+    assert method != "HEAD" or {one.content for one in responses} == {b""}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +98,8 @@ def test_a_lost_connection_is_503_at_each_statement(
         (ProgrammingError(1146, "Table does not exist"), 503),
         (ProgrammingError(1064, "You have an error in your SQL syntax"), 500),
         (DataError(1406, "Data too long for column"), 500),
+        (OperationalError(1153, "Got a packet bigger than 'max_allowed_packet' bytes"), 500),
+        (OperationalError(1267, "Illegal mix of collations"), 500),
     ],
 )
 def test_only_trouble_of_the_database_is_503(error: Exception, status: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,11 +68,19 @@ def test_workers_of_the_old_version_go_on_during_and_after_the_upgrade(
 
 
 @pytest.mark.usefixtures("_same_tables")
-def test_a_migration_that_fails_says_how_to_go_on_and_back(manage: Manage, tmp_path: Path) -> None:
-    done = manage("upgrade", "--backup", str(tmp_path / "before.zip"), env=later("failing"))
-    assert done.returncode == 2
+@pytest.mark.parametrize(
+    ("number", "code", "why"),
+    [("", 2, "row 7 has no name"), (f"{signal.SIGINT:d}", 130, "Interrupted."), (f"{signal.SIGTERM:d}", 143, "Inter")],
+    ids=["failed", "SIGINT", "SIGTERM"],
+)
+def test_a_migration_that_fails_says_how_to_go_on_and_back(
+    number: str, code: int, why: str, manage: Manage, tmp_path: Path
+) -> None:
+    env = {**later("failing"), "TEST_SIGNAL": number}
+    done = manage("upgrade", "--backup", str(tmp_path / "before.zip"), env=env)
+    assert done.returncode == code
     assert "The migration probe.0002_fails failed" in done.stderr
-    assert "row 7 has no name" in done.stderr
+    assert why in done.stderr
     assert f"manage.py restore {tmp_path / 'before.zip'}" in done.stderr
     assert "Traceback" not in done.stderr
 

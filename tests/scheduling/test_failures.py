@@ -88,6 +88,8 @@ def chained(first: BaseException, then: BaseException, *, explicit: bool) -> Bas
         (IntegrityError(1062, "Duplicate entry '7' for key 'PRIMARY'"), None),
         (IntegrityError(1452, "Cannot add or update a child row: a foreign key constraint fails"), None),
         (ValueError("no number"), None),
+        (OperationalError(1153, "Got a packet bigger than 'max_allowed_packet' bytes"), None),
+        (OperationalError(1267, "Illegal mix of collations"), None),
         (ConnectionRefusedError(errno.ECONNREFUSED, "the mail server is away"), None),
         (chained(FULL, ValueError("hidden"), explicit=True), Trouble.DISK_FULL),
         (chained(FULL, ValueError("hidden"), explicit=False), Trouble.DISK_FULL),

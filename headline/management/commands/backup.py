@@ -11,9 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 from headline.backup.archive import BackupError, Manifest
 from headline.backup.write import write_backup
 
-REFUSED = 2
-"""The exit code if nothing was written or restored."""
-
 
 class Command(BaseCommand):
     """Write a backup beside running workers and web servers."""
@@ -29,7 +26,7 @@ class Command(BaseCommand):
         try:
             path, manifest = write_backup(options["target"])
         except BackupError as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandError(str(error), returncode=error.returncode) from error
         if missing := manifest.missing:
             advice = "Check DATA_DIR or MEDIA_STORAGE, and restore them from an earlier backup."
             self.stderr.write(

@@ -12,7 +12,7 @@ from articles.exchange import PastDue
 from headline.backup.archive import BackupError, Manifest
 from headline.backup.past_due import counts
 from headline.backup.restore import restore_backup
-from headline.management.commands.backup import REFUSED, summary
+from headline.management.commands.backup import summary
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         try:
             manifest, lines = restore_backup(options["file"], options["past_due"])
         except BackupError as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandError(str(error), returncode=error.returncode) from error
         for line in lines:
             self.stdout.write(str(line))
         figures = " ".join(f"{verb}={count}" for verb, count in counts(lines).items())

@@ -13,9 +13,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from headline.backup.archive import BackupError
+from headline.backup.interruption import interruptible
 from headline.backup.upgrade import exclusive, migrate, pending_migrations, refuse_beside_workers
 from headline.backup.write import write_backup
-from headline.management.commands.backup import REFUSED
 
 _PRIVATE = 0o700
 
@@ -42,14 +42,18 @@ class Command(BaseCommand):
         try:
             with exclusive():
                 self._migrate(options["backup"])
+            with interruptible(lambda: "The database is migrated. Run upgrade again for the rest."):
+                self._reload(options["reload"])
         except BackupError as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandError(str(error), returncode=error.returncode) from error
+
+    def _reload(self, commands: list[str]) -> None:
         if not settings.DEBUG:
             call_command("collectstatic", interactive=False, verbosity=0)
-        for command in options["reload"]:
+        for command in commands:
             _run(command)
             self.stdout.write(f"ran {command}")
-        if not options["reload"]:
+        if not commands:
             self.stdout.write("Now restart web servers and workers, one after another.")
 
     def _migrate(self, target: Path | None) -> None:
