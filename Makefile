@@ -6,6 +6,7 @@ BENCH_ROUNDS ?= 5
 BENCH_SCALE ?= 1
 CHAOS_SECONDS ?= 300
 CHAOS_ARTICLES ?= 0
+RECOVERY_TIMES ?= 10
 CHAOS_SEED ?=
 CLUSTER_SECONDS ?= 120
 CLUSTER_SEED ?=
@@ -17,7 +18,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos mutants clusters alerts databases screens replay lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery mutants clusters alerts databases screens replay lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,6 +55,9 @@ bench-short: packages .venv/test  ## the ratios that the tests check, too
 
 chaos: packages .venv/test  ## the long fault proof, which accounts for every article; CHAOS_SECONDS=1800 CHAOS_ARTICLES=100000 CHAOS_SEED=7; writes var/proof.md
 	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_ARTICLES=$(CHAOS_ARTICLES) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/pytest -s -m chaos tests/chaos
+
+recovery: packages .venv/test  ## how soon work goes on after each of eleven faults, with no other; RECOVERY_TIMES=10
+	RECOVERY_TIMES=$(RECOVERY_TIMES) $(BIN)/pytest -s -m recovery tests/chaos
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos

@@ -36,7 +36,7 @@ class Settings:
     BACKOFF: float = 2.0  #: seconds before the first retry; doubles with each, plus jitter
     MAX_BACKOFF: float = 600.0  #: the longest wait before a retry
     TROUBLE_PAUSE: float = 5.0  #: the longest wait before refused work is retried
-    SUSPECT_AFTER: float = 2.0  #: seconds overdue after which an attempt is counted before it runs
+    SUSPECT_AFTER: float = 0.5  #: seconds overdue after which an attempt is counted before it runs
     MAX_PARAMETERS_BYTES: int = 65_536  #: size of a task's parameters as JSON
     MAX_TOPICS: int = 100  #: topics of pending tasks above which programs may not add new ones
     SIDE_EFFECT_THREADS: int = 2  #: at-least-once tasks of one type that a worker runs at once

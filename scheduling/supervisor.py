@@ -21,7 +21,8 @@ from scheduling.shutdown import stop_on_signals
 logger = logging.getLogger(__name__)
 
 _WATCH_INTERVAL = 0.05  # seconds between two checks of the children
-_MIN_LIFETIME = 1.0  # seconds; after a child that lived shorter, the next start waits this long
+_MIN_LIFETIME = 1.0  # seconds; after a child that lived shorter, the next start waits
+_FIRST_PAUSE = 0.05  # seconds that it waits; doubles with each such child in a row, up to `_MIN_LIFETIME`
 _KILL_DELAY = 1.0  # seconds after `STOP_TIMEOUT` until a child that has not exited is killed
 
 
@@ -58,13 +59,16 @@ def supervise(work: Work, *, processes: int) -> None:
     child without any for `SILENCE` seconds is killed and replaced. A second signal kills the children at once.
     """
     children: Children = {}
-    not_before = 0.0
+    pause = not_before = 0.0
     with stop_on_signals() as stopping:
         try:
             while not stopping.wait(_WATCH_INTERVAL):
                 _kill_silent(children)
                 if _reap(children):
-                    not_before = time.monotonic() + _MIN_LIFETIME
+                    pause = min(2 * pause or _FIRST_PAUSE, _MIN_LIFETIME)
+                    not_before = time.monotonic() + pause
+                elif time.monotonic() > not_before + _MIN_LIFETIME:
+                    pause = 0.0
                 while len(children) < processes and time.monotonic() >= not_before:
                     pid, heartbeat = _fork(work, stopping)
                     children[pid] = heartbeat

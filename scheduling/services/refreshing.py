@@ -61,8 +61,6 @@ def refresh() -> RefreshReport:
 
 def _pass(queue: DelayQueue) -> RefreshReport:
     report = RefreshReport()
-    report.reconciled += reopen_recoverable()
-    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report))]
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
     for page in _window_pages(clock.now()):
         pushed = queue.push(page, now_ms=_now_ms())
@@ -70,6 +68,8 @@ def _pass(queue: DelayQueue) -> RefreshReport:
         report.promoted += pushed.promoted
     report.promoted += queue.promote(now_ms=_now_ms())
     report.requeued += sweep(queue)
+    report.reconciled += reopen_recoverable()  # what reconcilers add, they push
+    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report))]
     if failed:
         raise ReconcilersFailed(failed, report)
     return report

@@ -16,7 +16,6 @@ _TABLES = (
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
 )  # fmt: skip
 _LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored
-_PROCESSES = 2
 _PATIENCE = 60.0  # seconds after the last due time in which everything must have run
 EXECUTED = 1
 CANCELLED = 2
@@ -40,12 +39,15 @@ class Report:
 class Trial:
     """A run of some seconds on a stand; use `run`, then `report`."""
 
-    def __init__(self, stand: Stand, *, tasks: int, seconds: float, env: dict[str, str] | None = None) -> None:
-        """`env` has further environment variables of the workers."""
+    def __init__(
+        self, stand: Stand, *, tasks: int = 0, seconds: float = 0, env: dict[str, str] | None = None, processes: int = 2
+    ) -> None:
+        """`env` has further environment variables of the workers, and `processes` is their number."""
         self.stand = stand
         self.env = env or {}
         self.tasks = tasks
         self.seconds = seconds
+        self.processes = processes
         self.workers: Process
         self.fault_ended = 0.0
         self._processes = ExitStack()
@@ -78,13 +80,17 @@ class Trial:
 
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
-        self.workers = self.start("manage.py", "poll", "--forever", "--processes", str(_PROCESSES))
-        eventually(lambda: self.workers.output.count(" runs ") >= _PROCESSES or not self.workers.alive(), 30)
+        self.workers = self.start("manage.py", "poll", "--forever", "--processes", str(self.processes))
+        eventually(lambda: self.workers.output.count(" runs ") >= self.processes or not self.workers.alive(), 30)
         assert self.workers.alive(), self.workers.output
 
     def start(self, *command: str) -> Process:
         """A Python process on the stand, with the workers' environment."""
         return self._processes.enter_context(self.stand.start(*command, env=self.env))
+
+    def end(self) -> None:
+        """End the processes."""
+        self._processes.close()
 
     def report(self) -> Report:
         """Read the results from the database."""

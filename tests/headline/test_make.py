@@ -28,6 +28,7 @@ def test_make_alone_lists_every_command() -> None:
         "bench",
         "bench-short",
         "chaos",
+        "recovery",
         "mutants",
         "clusters",
         "alerts",

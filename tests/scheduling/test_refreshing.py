@@ -360,6 +360,18 @@ def test_reconcilers_are_run_and_counted(queue: DelayQueue, monkeypatch: pytest.
     assert refresh().reconciled == 5
 
 
+def test_the_window_is_loaded_before_reconcilers_run(keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may take seconds, in which an emptied Redis would have no hints."""
+    add(30)
+    keys.client.flushdb()
+
+    def count_hints() -> int:
+        return len(keys.future())
+
+    monkeypatch.setattr(registry, "_reconcilers", [count_hints])
+    assert refresh().reconciled == 1
+
+
 def test_the_window_is_a_setting(keys: Keys, add: Add, settings: Any) -> None:
     """R3.5"""
     settings.SCHEDULING_PRELOAD_WINDOW = 10

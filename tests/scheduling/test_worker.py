@@ -232,6 +232,24 @@ def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> Non
     assert "is replaced" in supervisor.output
 
 
+def test_a_worker_that_dies_again_and_again_is_replaced_more_and_more_slowly(start_manage: StartManage) -> None:
+    code = """
+import os, time
+from scheduling.supervisor import supervise
+
+def die(stopping, beat):
+    os.write(1, f"began {time.monotonic()}\\n".encode())
+    os._exit(1)
+
+supervise(die, processes=1)
+"""
+    supervisor = start_manage("shell", "--verbosity", "0", "-c", code)
+    eventually(lambda: supervisor.output.count("began ") > 5, 30, supervisor.output)
+    began = [float(moment) for moment in re.findall(r"began (\S+)\n", supervisor.output)]
+    assert began[1] - began[0] < (began[5] - began[4]) / 2, began
+    assert supervisor.stop() == 0
+
+
 def test_a_worker_of_which_one_thread_hangs_is_replaced(keys: Keys, start_worker: StartWorker) -> None:
     """Its other threads go on, but the rows that it has locked would wait for ever."""
     supervisor = start_worker(env={"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 3}'})
