@@ -445,7 +445,7 @@ class Checker:
         self._compare_with_entries(executed)
 
     def _check_log(self, subject: str, row: Row, pending: Row | None) -> None:
-        if row["status"] == _EXECUTED and row["executed_at"] < row["execute_time"] - TOLERANCE:
+        if row["status"] == _EXECUTED and row["executed_at"] < row["execute_time"]:
             self.verdict.add(EARLY, subject, f"ran {row['execute_time'] - row['executed_at']:.3f} s early")
         if row["status"] == _FAILED and not row["task_type"].startswith("probe."):
             self.verdict.add(LOST, subject, "is dead")

@@ -396,7 +396,7 @@ def test_each_publication_has_one_notification(ledger: Ledger, count: int, kind:
     [
         ({"status": 3}, LOST),
         ({"status": 0}, LOST),
-        ({"executed_at": DUE - 0.1}, EARLY),
+        ({"executed_at": DUE - 0.001}, EARLY),
         ({"executed_at": DUE + 25}, LATE),
     ],
 )
