@@ -228,12 +228,16 @@ def _refuse_other_release(release: Release, article: Article) -> None:
 
 
 def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
-    """Clear the article's own time, or its update's. A live article keeps its date; the preflight check reports it."""
+    """Clear the article's own time, or its update's. A live article keeps its date; the preflight check reports it.
+
+    The row is written even without a time: on Galera, only that collides with another node that sets one.
+    """
+    update = article.pending_update
     if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
         article.publish_at = None
-    elif (
-        action == Action.UPDATE and article.pending_update is not None and article.pending_update.publish_at is not None
-    ):
-        article.pending_update.publish_at = None
-        article.pending_update.save()
+        article.save(revise=False, savepoint=False)
+        return
+    if action == Action.UPDATE and update is not None:
+        update.publish_at = None
+        update.save()
     store(article)

@@ -317,6 +317,16 @@ def test_a_time_written_without_the_services_is_cleared_before_it_comes(irene: U
     assert reconcile_releases() == 0
 
 
+def test_joining_writes_the_row_that_a_time_would_be_written_to(irene: User) -> None:
+    """On Galera, only that makes it collide with a time that is set on another node."""
+    article, updated = make_article(status=APPROVED), with_newer_text(published("Updated"), "Better", irene)
+    before = article.updated_at, Update.objects.get().updated_at
+    make_release(article, updated, by=irene)
+    article.refresh_from_db()
+    assert article.updated_at > before[0]
+    assert Update.objects.get().updated_at > before[1]
+
+
 def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
     article = make_article(status=APPROVED)
     first, second = make_release(article, by=irene), make_release(by=irene, name="Elections")
