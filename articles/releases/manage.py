@@ -64,8 +64,9 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
     that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
     that is pending, and `WrongState` if the action makes no sense for it or the release is full.
     """
-    with _transition(ReleaseTransition.CHANGE, release, by=by) as now:
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
         lock(article)
+        now = read_database_clock()  # it may have gone live while this waited for the lock
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
         with recorded(JOINED, article, by=by, release=release) as notes:
@@ -132,8 +133,9 @@ def cancel_release(release: Release, *, by: Actor) -> None:
 @retried
 def reopen_release(release: Release, *, by: Actor) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
-    with _transition(ReleaseTransition.REOPEN, release, by=by) as now:
-        for member in lock_members(release):
+    with _transition(ReleaseTransition.REOPEN, release, by=by):
+        members, now = lock_members(release), read_database_clock()
+        for member in members:
             if member.article is not None:
                 _refuse_other_release(release, member.article)
                 with recorded(JOINED, member.article, by=by, release=release):
