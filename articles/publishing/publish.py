@@ -162,7 +162,7 @@ def _free_to_unpublish(ids: Collection[int]) -> QuerySet[Article, Any]:
 
 
 def _note_unpublished(ids: Collection[int]) -> Statement:
-    """Those that were live by the clock alone, because no worker ran meanwhile, get the time at which they went live.
+    """Those that were live by the clock alone, because no worker ran, get the time at which they went live.
 
     One that was changed after its end may have been approved or scheduled too late to be seen.
     """
