@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, Case, ExpressionWrapper, F, Q, QuerySet, When
+from django.db.models.functions import Coalesce, Greatest
 from django.utils.translation import gettext as _
 
 from articles.audit import PUBLISHED, UNPUBLISHED, record_due
@@ -161,7 +162,13 @@ def _free_to_unpublish(ids: Collection[int]) -> QuerySet[Article, Any]:
 
 
 def _note_unpublished(ids: Collection[int]) -> Statement:
-    return _note(ids, status=Status.UNPUBLISHED)
+    """Those that were live by the clock alone, because no worker ran, get the time at which they went live.
+
+    One that was changed after its end may have been approved or scheduled too late to be seen.
+    """
+    went_live = Greatest("publish_at", Coalesce("embargo_until", "publish_at"))
+    seen = When(due_at(F("unpublish_at")), updated_at__lt=F("unpublish_at"), then=went_live)
+    return _note(ids, status=Status.UNPUBLISHED, published_at=Coalesce("published_at", Case(seen)))
 
 
 def _free(ids: Collection[int], condition: Q) -> QuerySet[Article, Any]:

@@ -64,8 +64,9 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
     that is in the release already gets the action. Raises `BelongsToRelease` if it is in another release
     that is pending, and `WrongState` if the action makes no sense for it or the release is full.
     """
-    with _transition(ReleaseTransition.CHANGE, release, by=by) as now:
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
         lock(article)
+        now = read_database_clock()  # it may have gone live while this waited for the lock
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
         with recorded(JOINED, article, by=by, release=release) as notes:
@@ -132,8 +133,9 @@ def cancel_release(release: Release, *, by: Actor) -> None:
 @retried
 def reopen_release(release: Release, *, by: Actor) -> None:
     """Prepare a cancelled or rolled back release again. Raises `BelongsToRelease` if a member is in another by now."""
-    with _transition(ReleaseTransition.REOPEN, release, by=by) as now:
-        for member in lock_members(release):
+    with _transition(ReleaseTransition.REOPEN, release, by=by):
+        members, now = lock_members(release), read_database_clock()
+        for member in members:
             if member.article is not None:
                 _refuse_other_release(release, member.article)
                 with recorded(JOINED, member.article, by=by, release=release):
@@ -228,12 +230,16 @@ def _refuse_other_release(release: Release, article: Article) -> None:
 
 
 def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -> None:
-    """Clear the article's own time, or its update's. A live article keeps its date; the preflight check reports it."""
+    """Clear the article's own time, or its update's. A live article keeps its date; the preflight check reports it.
+
+    The row is written even without a time: on Galera, only that collides with another node that sets one.
+    """
+    update = article.pending_update
     if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
         article.publish_at = None
-    elif (
-        action == Action.UPDATE and article.pending_update is not None and article.pending_update.publish_at is not None
-    ):
-        article.pending_update.publish_at = None
-        article.pending_update.save()
+        article.save(revise=False, savepoint=False)
+        return
+    if action == Action.UPDATE and update is not None:
+        update.publish_at = None
+        update.save()
     store(article)

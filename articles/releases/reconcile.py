@@ -89,5 +89,10 @@ def _clear_times_of_members() -> int:
 
 
 def _locked_articles(members: QuerySet[ReleaseMember]) -> list[Article]:
+    """The articles of these members, locked; not those that have left their release before the lock."""
     ids = list(members.values_list("article", flat=True))
-    return list(lock_by_ids(Article, ids, skip_locked=True)) if ids else []
+    if not ids:
+        return []
+    locked = list(lock_by_ids(Article, ids, skip_locked=True))
+    still = set(members.filter(article__in=locked).values_list("article", flat=True))
+    return [article for article in locked if article.pk in still]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shutil
 import stat
+import statistics
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from smtplib import SMTPException
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import get_connection
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
 from articles.cache import refused_purges
@@ -22,6 +25,7 @@ from headline.doctor.problems import CLOCK_LIMIT
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
+from scheduling.mysql.servers import Server
 from scheduling.services.measuring import alive_since
 
 _JOBS = f"# django-cronjobs for {settings.CRONTAB_DJANGO_PROJECT_NAME}"
@@ -33,15 +37,46 @@ _PROBE_TAG = "doctor"  # no response shows it
 
 
 def check_clocks() -> Iterator[Finding]:
-    """The clocks of the workers' machines."""
+    """The clocks of the workers' machines, and of the nodes of the database."""
+    advice = _("Run a time service such as chrony on that machine and on the database's.")
     alive = WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(read_database_clock()))
     for name, milliseconds in alive.order_by("name").values_list("name", "clock_offset_ms"):
-        seconds = milliseconds / 1000
-        if abs(seconds) > conf.CLOCK_TOLERANCE:
-            level = Level.WARNING if abs(seconds) < CLOCK_LIMIT else Level.FAILURE
+        if abs(seconds := milliseconds / 1000) > conf.CLOCK_TOLERANCE:
             text = _("The database's clock differs from that of the worker %(name)s by %(seconds)+.1f seconds.")
-            advice = _("Run a time service such as chrony on that machine and on the database's.")
-            yield Finding(Area.CLOCK, level, text % {"name": name, "seconds": seconds}, advice)
+            yield Finding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
+    found = {server: offset for server in _nodes() if (offset := _offset_of(server)) is not None}
+    for (name, _port), offset in found.items():
+        if abs(seconds := offset - statistics.median_low(found.values())) > conf.CLOCK_TOLERANCE:
+            text = _("The clock of the database node %(name)s differs from the others' by %(seconds)+.1f seconds.")
+            yield Finding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
+
+
+def _level_of(seconds: float) -> Level:
+    return Level.WARNING if abs(seconds) < CLOCK_LIMIT else Level.FAILURE
+
+
+def _nodes() -> Sequence[Server]:
+    servers: Sequence[Server] = connection.settings_dict["OPTIONS"].get("servers", ())
+    return servers
+
+
+def _offset_of(server: Server) -> float | None:
+    """Seconds by which the clock of a database node is ahead of this machine's; None if it takes no statements."""
+    node = connection.copy()
+    node.settings_dict["OPTIONS"]["servers"] = [server]
+    try:
+        with node.cursor() as cursor:
+            return max(_read_clock(cursor) - time.time() for _ in range(3))
+    except DatabaseError:
+        return None
+    finally:
+        node.close()
+
+
+def _read_clock(cursor: Any) -> float:
+    cursor.execute("SELECT UTC_TIMESTAMP(6)")
+    moment: datetime = cursor.fetchone()[0]
+    return moment.replace(tzinfo=UTC).timestamp()
 
 
 def check_cron() -> Iterator[Finding]:

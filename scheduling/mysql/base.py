@@ -78,9 +78,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def see(self, moment: datetime | None) -> None:
         """Show a time milliseconds ahead to the next statements; None: the true one."""
-        if moment != self.seen:
-            self._unsent.append(_set_clock(moment) if moment else _RESET_CLOCK)
-            self.seen = moment
+        if moment == self.seen:
+            return
+        self._unsent.append(_set_clock(moment) if moment else _RESET_CLOCK)
+        self.seen = moment
+        if moment is None:  # Galera reads its clock once for all statements that are sent together
+            with self.wrap_database_errors, self.create_cursor() as cursor:
+                cursor.flush()
 
     def shows(self, due: datetime) -> bool:
         """Whether the server's own clock shows `due`; the next statements see that clock."""
@@ -92,8 +96,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _wait_until(self, due: datetime) -> None:
         """Let the server wait until its own clock shows `due`. Raises `NotDueYet` if that takes too long."""
         self.see(None)
-        self._unsent.append(_sleep_until(due))
-        if not self.shows(due):
+        left = f"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), '{_utc(due)}') * 0.000001"
+        with self.cursor() as cursor:
+            cursor.execute(f"SELECT {left} <= {_LONGEST_WAIT}, SLEEP(LEAST({_LONGEST_WAIT}, GREATEST(0, {left})))")
+            is_soon, is_interrupted = cursor.fetchone()
+        if not is_soon or is_interrupted:
             raise NotDueYet
 
     @cached_property
@@ -261,11 +268,6 @@ class Cursor(base.CursorWrapper):
 def _set_clock(moment: datetime) -> bytes:
     """A quarter of a microsecond more, as MariaDB truncates its binary fraction and MySQL rounds it."""
     return f"SET timestamp = {moment.replace(microsecond=0).timestamp():.0f}.{moment.microsecond:06}25".encode()
-
-
-def _sleep_until(due: datetime) -> bytes:
-    left = f"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), '{_utc(due)}') / 1000000"
-    return f"DO SLEEP(LEAST({_LONGEST_WAIT}, GREATEST(0, {left})))".encode()
 
 
 def _utc(moment: datetime) -> str:

@@ -338,6 +338,21 @@ def test_a_release_does_not_take_the_time_of_an_article_that_is_live(ledger: Led
     assert ledger.kinds() == []
 
 
+@pytest.mark.parametrize(("began", "kinds"), [(DUE - 0.2, []), (DUE + 0.1, [LOST])])
+def test_an_article_may_lose_its_time_to_a_release_that_it_began_to_join_before(
+    ledger: Ledger, began: float, kinds: list[str]
+) -> None:
+    ledger.entries.remove(ledger.published)
+    ledger.notifications.pop()
+    ledger.logs = [ledger.log(status=2, executed_at=None)]
+    ledger.records.append(
+        Request(began=began, ended=began + 0.5, number=90, operation="joined_release", stories=[1], status=201)
+    )
+    ledger.entry(began + 0.3, "joined_release", 4, 4, old_time=DUE, new_time=None)
+    ledger.article |= {"status": 4, "publish_at": None}
+    assert ledger.kinds() == kinds
+
+
 @pytest.mark.parametrize(("has_draft", "kinds"), [(True, []), (False, [LOST])])
 def test_a_release_fails_because_of_a_draft_alone(ledger: Ledger, has_draft: bool, kinds: list[str]) -> None:
     if has_draft:  # which is approved too late
@@ -396,7 +411,7 @@ def test_each_publication_has_one_notification(ledger: Ledger, count: int, kind:
     [
         ({"status": 3}, LOST),
         ({"status": 0}, LOST),
-        ({"executed_at": DUE - 0.1}, EARLY),
+        ({"executed_at": DUE - 0.001}, EARLY),
         ({"executed_at": DUE + 25}, LATE),
     ],
 )

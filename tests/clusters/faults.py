@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tests.chaos.faults import Fault, Scene
@@ -27,7 +27,12 @@ def _any_node(scene: Scene) -> GaleraNode:
 def _wait_for_members(scene: Scene) -> None:
     """The fault lasts until the cluster is whole."""
     nodes = _system(scene).stand.nodes
-    eventually(lambda: all(node.is_ready() for node in nodes), _SETTLES_WITHIN, "a node did not join again")
+    eventually(lambda: _are_members(nodes), _SETTLES_WITHIN, "a node did not join again")
+
+
+def _are_members(nodes: Sequence[GaleraNode]) -> bool:
+    """Whether all are ready in the same view: one that was frozen takes its old view for the present one at first."""
+    return len({node.status("wsrep_cluster_conf_id") for node in nodes}) == 1 and all(map(GaleraNode.is_ready, nodes))
 
 
 @contextmanager

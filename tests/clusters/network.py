@@ -60,6 +60,7 @@ class Network:
         _ip("netns", "add", host.name)
         self._resources.callback(_ip, "netns", "del", host.name)
         _ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", host.name)
+        self._resources.callback(_ip, "link", "del", link)  # that of a deleted namespace is removed some time later
         _ip("addr", "add", f"{gateway}/24", "dev", link)
         _ip("link", "set", link, "up")
         inside = ["-n", host.name]

@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 
 from articles.roles import Role
-from headline.doctor import servers
+from headline.doctor import servers, surroundings
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Finding, Level
 from scheduling.models import WorkerHeartbeat
@@ -105,6 +105,20 @@ def test_the_clock_of_another_machine(worker: WorkerHeartbeat) -> None:
         Level.FAILURE,
         "The database's clock differs from that of the worker w:1 by -5.0 seconds.",
     )
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has no nodes")
+def test_the_clock_of_a_database_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One node answers, one is down, and the answer of one is made up."""
+    here = str(connection.settings_dict["HOST"]), int(connection.settings_dict["PORT"])
+    wrong, down = ("127.0.0.2", 3306), ("127.0.0.1", free_port())
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "servers", [here, down, here])
+    assert only(Area.CLOCK)[0] is Level.OK
+    true = surroundings._offset_of
+    monkeypatch.setattr(surroundings, "_offset_of", lambda node: 600.0 if node == wrong else true(node))
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "servers", [here, down, wrong])
+    text = "The clock of the database node 127.0.0.2 differs from the others' by +600.0 seconds."
+    assert only(Area.CLOCK) == (Level.FAILURE, text)
 
 
 def test_no_worker(worker: WorkerHeartbeat) -> None:

@@ -223,7 +223,8 @@ def test_a_transaction_sees_its_due_time_and_waits_until_it_comes(sent: list[byt
             assert read_database_clock() == due
             write("UPDATE pipelined SET number = MICROSECOND(UTC_TIMESTAMP(6)) DIV 10000 WHERE id = 1")
         assert read_database_clock() >= due
-    assert len(sent[1:]) == 4  # a query before it is due, the wait, a query, and the commit
+    assert len(sent[1:]) == 5  # a query before it is due, the write, the wait, a query, and the commit
+    assert sent[2].endswith(b"; SET timestamp = DEFAULT"), "Galera shows its effect only to what is sent afterwards"
     assert numbers() == [due.microsecond // 10000, 0]
 
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 import pytest
 from django.db import connection
+from django.db.models import QuerySet
 from django.test import TestCase
 
+from articles import publishing
 from articles.audit import record
 from articles.handlers import publish, unpublish
 from articles.models import Article, AuditEntry, Notification, Revision
@@ -148,6 +150,16 @@ def test_an_article_whose_whole_span_was_missed_is_unpublished_and_never_publish
     assert Article.objects.get().status == APPROVED
     assert unpublish(list(TaskInfo.objects.filter(task_type="articles.unpublish"))) == {}
     assert Article.objects.values_list("status", "published_at").get() == (Status.UNPUBLISHED, None)
+
+
+@pytest.mark.django_db
+def test_an_article_that_was_live_by_the_clock_alone_keeps_its_time_and_its_readers_see_why_it_is_retracted() -> None:
+    """No worker ran during its whole span."""
+    article = make_article(status=APPROVED, publish_at=(went_live := soon(hours=-2)), unpublish_at=soon(hours=-1))
+    QuerySet.update(Article.objects.all(), updated_at=soon(hours=-3))
+    assert unpublish(list(TaskInfo.objects.filter(task_type="articles.unpublish"))) == {}
+    publishing.retract(article, by=make_editor(), notice="This was wrong.")
+    assert Article.objects.retracted().values_list("publish_at", "published_at").get() == (went_live, went_live)
 
 
 @pytest.mark.django_db

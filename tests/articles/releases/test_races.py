@@ -16,7 +16,7 @@ from articles.exceptions import ReleaseNotReady, WrongState
 from articles.models import Article, AuditEntry, Release, Update
 from articles.task_types import RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import database_now, refresh, run_due, sweep
+from scheduling.services import database_now, read_database_clock, refresh, run_due, sweep
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.publishing.test_races import hold, together
 from tests.conftest import StartManage
@@ -244,3 +244,25 @@ def someone_waits() -> bool:
             " ON ID = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND DB = DATABASE()"
         )
         return bool(cursor.fetchone()[0])
+
+
+def test_an_article_that_goes_live_while_it_is_locked_keeps_its_time_and_joins_no_release(irene: User) -> None:
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has no row locks")
+    article = make_article(status=APPROVED, publish_at=(due := soon(seconds=1)))
+    release, held = make_release(by=irene), Event()
+
+    def keep() -> None:
+        with transaction.atomic():
+            hold()
+            held.set()
+            eventually(someone_waits)
+            eventually(lambda: read_database_clock() > due)
+
+    def join() -> None:
+        held.wait(10)
+        with pytest.raises(WrongState, match="live already"):
+            releases.add_member(release, article=article, action="publish", by=irene)
+
+    assert together(keep, join) == [None, None]
+    assert Article.objects.get().publish_at == due

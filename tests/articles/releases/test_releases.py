@@ -25,13 +25,14 @@ from articles.handlers import release as release_handler
 from articles.models import Article, AuditEntry, Correction, Notification, Release, ReleaseMember, Update
 from articles.notifications.alerts import notify_of_trouble
 from articles.publishing.reconcile import reconcile_tasks
+from articles.releases import reconcile
 from articles.releases.reconcile import reconcile_releases
 from articles.roles import Role
 from articles.search.indexing import reconcile_index
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
-from scheduling.services import read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -315,6 +316,32 @@ def test_a_time_written_without_the_services_is_cleared_before_it_comes(irene: U
     assert (article.publish_at, Update.objects.get().publish_at) == (None, None)
     assert not TaskInfo.objects.filter(task_type__in=OF_ARTICLES).exists()
     assert reconcile_releases() == 0
+
+
+def test_a_time_that_is_set_after_leaving_the_release_is_kept(irene: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reconciler has just read that the article is a member."""
+    article, moment = make_article(status=APPROVED), soon(minutes=2)
+    release = make_release(article, by=irene)
+    Article.objects.filter(pk=article.pk).update(publish_at=soon(minutes=1))
+
+    def lock_later(*args: Any, **options: Any) -> Any:
+        releases.cancel_release(release, by=irene)
+        publishing.schedule(article, publish_at=moment, by=irene)
+        return lock_by_ids(*args, **options)
+
+    monkeypatch.setattr(reconcile, "lock_by_ids", lock_later)
+    assert reconcile_releases() == 0
+    assert Article.objects.get().publish_at == moment
+
+
+def test_joining_writes_the_row_that_a_time_would_be_written_to(irene: User) -> None:
+    """On Galera, only that makes it collide with a time that is set on another node."""
+    article, updated = make_article(status=APPROVED), with_newer_text(published("Updated"), "Better", irene)
+    before = article.updated_at, Update.objects.get().updated_at
+    make_release(article, updated, by=irene)
+    article.refresh_from_db()
+    assert article.updated_at > before[0]
+    assert Update.objects.get().updated_at > before[1]
 
 
 def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
