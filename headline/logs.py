@@ -17,7 +17,8 @@ def formatter(form: str) -> TextFormatter:
 
 
 def _redact(text: str) -> str:
-    return hide_secrets(env.redact(text))
+    """Secrets of the environment last: a part of `password=` may be one."""
+    return env.redact(hide_secrets(text))
 
 
 def configuration(form: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def _without_secrets(event: dict[str, Any], hint: object) -> dict[str, Any]:
 
 
 def _without_contents_of_errors(text: str) -> str:
-    return _CONTENTS.sub("…", hide_secrets(env.redact(text)))
+    return _CONTENTS.sub("…", env.redact(hide_secrets(text)))
 
 
 def _in_each_text(value: Any, change: Callable[[str], str]) -> Any:

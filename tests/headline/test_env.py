@@ -26,6 +26,7 @@ STARTS_AS_IT_IS = {"DJANGO_DEBUG", "PATH"}
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     """`given(SITE_URL="…")` lets `headline.env` find these variables and no others."""
+    monkeypatch.setattr(env, "_used", {})
 
     def give(**variables: str) -> None:
         monkeypatch.setattr(env, "_environment", variables)

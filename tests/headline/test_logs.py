@@ -93,13 +93,18 @@ def test_tokens_cookies_and_passwords_are_hidden(text: str) -> None:
     assert SECRET not in str(line("%s", text))
 
 
+def test_a_secret_that_is_part_of_a_name_uncovers_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env, "_used", {"DATABASE_URL": "mysql://headline:pass@db/news"})
+    assert SECRET not in str(line("POST /admin/login/ password=%s", SECRET))
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_secrets_of_the_environment_are_hidden_and_names_are_not(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"mysql://headline:{SECRET}@db/news"
     monkeypatch.setattr(env, "_used", {"DATABASE_URL": url, "METRICS_TOKEN": f"{SECRET}-2"})
     text = str(line("no access: %s with %s-2 for headline", url, SECRET, form=form))
     assert SECRET not in text
-    assert "no access: … with … for headline" in text
+    assert "no access: mysql://…@db/news with … for headline" in text
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
