@@ -10,12 +10,16 @@ T = TypeVar("T")
 
 
 def eventually(condition: Callable[[], T], timeout: float = 10.0, message: str = "") -> T:
-    """Call `condition` until it is truthy and return its value; AssertionError after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
+    """Call `condition` until it is truthy and return its value; AssertionError after `timeout` seconds.
+
+    The longer it takes, the less often it is called: most conditions are queries or requests.
+    """
+    began = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > timeout:
             raise AssertionError(message or f"still {value!r} after {timeout} s: {condition!r}")
-        time.sleep(0.01)
+        time.sleep(min(0.01 + waited / 50, 0.1))
