@@ -87,8 +87,6 @@ def test_manage_works_on_the_test_database(manage: Manage) -> None:
 
 def test_each_command_has_its_own_settings_however_often_it_ran(manage: Manage) -> None:
     """Timeouts of the database depend on the command."""
-    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        pytest.skip("SQLite has no timeouts")
     ask = "from django.conf import settings; print('read_timeout' in settings.DATABASES['default']['OPTIONS'])"
     answers = {manage("shell", "--verbosity", "0", "-c", ask).stdout.strip() for _ in range(4)}
     assert answers == {"False"}
