@@ -32,7 +32,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@exec $(BIN)/honcho start --port $(PORT)
 
 test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
-	@$(BIN)/pytest --numprocesses 6
+	@$(BIN)/pytest --numprocesses 5
 
 test-fast: .venv/test  ## in a minute: tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them
 	@TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not slow" $(TESTS)
