@@ -23,6 +23,8 @@ def snapshot() -> Iterator[None]:
     if connection.in_atomic_block:
         yield
         return
+    if connection.vendor == "sqlite":
+        _ = connection.features.supports_json_field  # asked in a transaction, which in ours would lock the database
     with connection.cursor() as cursor:
         for statement in BEGIN[connection.vendor]:
             cursor.execute(statement)
