@@ -13,7 +13,7 @@ from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
-from articles.publishing.transitions import lock, store
+from articles.publishing.transitions import lock, position_at, store
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import delete_by_ids, read_database_clock, retried
 
@@ -90,7 +90,7 @@ def _newest_entry(article: Article, entry: int) -> AuditEntry:
 
 
 def _refuse_if_live(article: Article, transition: Transition, now: datetime) -> None:
-    if article.is_waiting and article.is_out_at(now):
+    if article.is_waiting and position_at(article, now).article != article.status:
         raise WrongState(_("The article has gone live."))
 
 

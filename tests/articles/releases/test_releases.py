@@ -656,6 +656,14 @@ def test_a_roll_back_shows_nothing_that_was_unpublished_again(irene: User, way: 
     assert live_titles() == set()
 
 
+def test_an_article_whose_end_has_passed_unseen_by_workers_joins_no_release(irene: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    with pytest.raises(WrongState, match="republish it first"):
+        make_release(article, by=irene)
+    article.refresh_from_db()
+    assert article.publish_at is not None
+
+
 def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:
     off, new = published("Off"), make_article("New", status=APPROVED)
     release = make_release(new, by=irene)
