@@ -33,6 +33,8 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     newest = _newest_entry(article, entry)
     if newest.action == PASSED_STAGE:
         return _undo_stage(article, newest, by)
+    if article.embargo_until != before.embargo_until:  # set by another program, which leaves no entry
+        raise ChangedSince
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_live(article, transition, now)
