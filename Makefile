@@ -65,7 +65,7 @@ mutants: packages .venv/test  ## the fault proof without each guard of docs/proo
 
 model: packages .venv/test  ## all histories of the formal model of the engine, and MODEL_EXAMPLES=500 of the engine with two connections
 	@.ci/packages spin
-	TEST_DATABASE=sqlite $(BIN)/pytest -s -p no:randomly -m model tests/scheduling/model
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -rP -m model tests/scheduling/model
 	MODEL_EXAMPLES=$(MODEL_EXAMPLES) $(BIN)/pytest tests/scheduling/test_interleavings.py
 
 clusters: packages .venv/test  ## several hosts on Galera, Sentinel, Redis Cluster while hosts and links fail; CLUSTER_SECONDS=300 CLUSTER_SEED=7 (as root)

@@ -125,7 +125,10 @@ class Actor(threading.Thread):
 
     def kill(self) -> None:
         """End it where it stands."""
-        self._order(live=False)
+        if self.is_alive():
+            self._order(live=False)
+        else:
+            self.is_done = self.was_killed = True
 
     def _order(self, *, live: bool) -> None:
         assert not self.is_done
