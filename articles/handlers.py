@@ -21,6 +21,7 @@ from articles.notifications import notify_authors, notify_of_trouble, remove_orp
 from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
+    prepare_to_publish,
     publish_due,
     reconcile_reviews,
     reconcile_tasks,
@@ -72,7 +73,19 @@ def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
-@handler(PUBLISH, label=_("Publication"), namer=titles, recoverable=True, runs_ahead=True)
+def _prepare_to_publish() -> None:
+    with source(Source.WORKER):
+        prepare_to_publish()
+
+
+@handler(
+    PUBLISH,
+    label=_("Publication"),
+    namer=titles,
+    recoverable=True,
+    runs_ahead=True,
+    prepare=_prepare_to_publish,
+)
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the articles that are due."""
     return _run(publish_due, tasks, "published")

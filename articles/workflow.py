@@ -51,15 +51,18 @@ class Subject(Enum):
 
 
 class Input(Enum):
-    """What a transition needs beside the article: the names of its function's arguments."""
+    """What a transition needs beside the article: the names of its function's arguments.
 
-    NONE = ()
-    REASON = ("reason", "revision")
-    NOTICE = ("notice",)
-    TIME = ("publish_at", "at_once")
-    MINUTES = ("minutes",)
-    REVISION = ("revision", "override", "stage")
-    EMBARGO = ("until",)
+    In sets, since Python 3.11.2 of Debian 12 takes an empty tuple for no value at all.
+    """
+
+    NONE = frozenset[str]()
+    REASON = frozenset({"reason", "revision"})
+    NOTICE = frozenset({"notice"})
+    TIME = frozenset({"publish_at", "at_once"})
+    MINUTES = frozenset({"minutes"})
+    REVISION = frozenset({"revision", "override", "stage"})
+    EMBARGO = frozenset({"until"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,7 @@ class Batch:
 POLL = ("manage.py", "poll", "--forever", "--processes")
 _CELERY = ("-m", "celery", "-A", "bench.peers.celery_app", "worker", "--concurrency", "2", "--loglevel", "warning")
 _LONE_WORKER = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+_RECENT = "updated_at > UTC_TIMESTAMP() - INTERVAL 1 HOUR"
 _PLAIN = {"DJANGO_SETTINGS_MODULE": "bench.peers.plain.settings"}
 
 
@@ -104,10 +105,13 @@ def working(servers: Servers, publisher: Publisher) -> Iterator[list[Process]]:
 def prepare(servers: Servers, publisher: Publisher) -> None:
     """Empty all queues; the table of django-tasks-db is created at the first use.
 
-    Headline's, too: raw SQL deletes tasks, but not their hints.
+    Headline's, too: raw SQL deletes tasks, but not their hints. And its reconcilers find nothing to do: otherwise they
+    would index all articles of the contestants before, because these were stored without `Article.save()`.
     """
     for database in (QUEUE, CELERY, DRAMATIQ):
         servers.client(database).flushdb()
+    servers.rows(f"UPDATE articles_article SET updated_at = updated_at - INTERVAL 1 DAY WHERE {_RECENT}")
+    servers.rows("DELETE FROM articles_pendingchange")
     if publisher.env.items() >= _PLAIN.items():
         migrate_plain(servers)
         servers.rows("DELETE FROM django_tasks_database_dbtaskresult")

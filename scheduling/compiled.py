@@ -36,26 +36,28 @@ def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: H
 def compiled_for(
     build: Callable[..., models.QuerySet[Row, Any]], ids: Collection[int], *arguments: Hashable
 ) -> list[Any]:
-    """The rows of `build(ids, *arguments)`, which passes the ids to `among`."""
+    """The rows of `build(ids, *arguments)`, which passes the ids to `among`. Without ids it only compiles."""
     connection = _connection()
-    if not ids or connection.vendor == "sqlite":
+    if connection.vendor == "sqlite":
         return list(build(ids, *arguments))
     queryset, compiler, statement = _remembered(
         connection, build, arguments, lambda: _compiled(build(ANY_IDS, *arguments))
     )
-    return _rows(queryset, compiler, _with_ids(statement, ids))
+    return _rows(queryset, compiler, _with_ids(statement, ids)) if ids else []
 
 
 def write_for(build: Callable[..., Statement], ids: Collection[int], *arguments: Hashable) -> None:
-    """Execute the writing statement `build(ids, *arguments)`; within a transaction, with the next one or the commit."""
+    """Execute the writing statement `build(ids, *arguments)`; within a transaction, with the next one or the commit.
+
+    Without ids it only compiles.
+    """
     connection = _connection()
+    if connection.vendor != "sqlite":
+        sql, parameters = _with_ids(_remembered(connection, build, arguments, lambda: build(ANY_IDS, *arguments)), ids)
+    elif ids:
+        sql, parameters = build(ids, *arguments)
     if not ids:
         return
-    if connection.vendor == "sqlite":
-        sql, parameters = build(ids, *arguments)
-    else:
-        statement = _remembered(connection, build, arguments, lambda: build(ANY_IDS, *arguments))
-        sql, parameters = _with_ids(statement, ids)
     with pipelined(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
 

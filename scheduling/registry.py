@@ -18,6 +18,9 @@ other task waits.
 `runs_ahead=True` is for handlers that take the time from the database and only write to it: their transaction may begin
 some milliseconds before the tasks are due, as of the due time, so that only its commit is left at that time.
 
+`prepare` is called without arguments in each thread that is going to run the handler, before the first task is due: it
+may compile the statements of the handler.
+
 `at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
@@ -73,6 +76,7 @@ class Handler:
     recoverable: bool = False
     runs_ahead: bool = False
     lease: float | None = None
+    prepare: Callable[[], object] | None = None
 
 
 _handlers: dict[str, Handler] = {}
@@ -90,6 +94,7 @@ def handler(
     recoverable: bool = False,
     runs_ahead: bool = False,
     lease: float | None = None,
+    prepare: Callable[[], object] | None = None,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
 
@@ -104,7 +109,16 @@ def handler(
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")
         _handlers[task_type] = Handler(
-            function, max_attempts, at_least_once, waits_for_locks, label, namer, recoverable, runs_ahead, lease
+            function,
+            max_attempts,
+            at_least_once,
+            waits_for_locks,
+            label,
+            namer,
+            recoverable,
+            runs_ahead,
+            lease,
+            prepare,
         )
         return function
 

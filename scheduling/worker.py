@@ -27,7 +27,7 @@ from scheduling.maintenance import Maintenance
 from scheduling.metrics import lateness
 from scheduling.queues import DelayQueue, Popped, get_queue, make_queue
 from scheduling.services.refreshing import sweep
-from scheduling.services.running import RunReport, pop_due, run_popped
+from scheduling.services.running import RunReport, pop_due, prepare, run_popped
 from scheduling.side_effects import SideEffects, run_side_effects
 from scheduling.transactions import log_failure
 
@@ -97,6 +97,7 @@ class Worker:
         self._report_progress(min([self.beaten_at, *(other.beaten_at for other in self.others)]))
 
     def _loop(self, stopping: threading.Event, deadline: float) -> None:
+        self._prepare()
         failures = 0
         while not stopping.is_set() and time.monotonic() < deadline:
             self.beat()
@@ -109,6 +110,13 @@ class Worker:
                 self.turn.failures += 1
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
+
+    def _prepare(self) -> None:
+        try:
+            prepare(self.task_types, worker=self.name)
+        except Exception as error:
+            log_failure(logger, "tasks run unprepared", error)
+            connections.close_all()
 
     def _take_turn(self, stopping: threading.Event, deadline: float) -> None:
         """Wait for this thread's turn and for hints, pop them and run their tasks.

@@ -45,6 +45,7 @@ from articles.publishing.previews import (
 )
 from articles.publishing.publish import (
     Outcome,
+    prepare_to_publish,
     publish_due,
     publish_now,
     republish,
@@ -166,6 +167,7 @@ __all__ = [
     "position_at",
     "possible_transitions",
     "prune_autosaves",
+    "prepare_to_publish",
     "publish_due",
     "publish_now",
     "publish_update",

@@ -132,10 +132,20 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     """
     outcome = _take(article_ids, Status.waiting(), _free_to_publish)
     if outcome.done:
-        record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)
-        write_for(_note_published, outcome.done)
+        _store_published(outcome.done)
         emit(ArticlesPublished(outcome.done))
     return outcome
+
+
+def prepare_to_publish() -> None:
+    """Compile the statements of `publish_due`."""
+    compiled_for(_free_to_publish, ())
+    _store_published(())
+
+
+def _store_published(ids: Collection[int]) -> None:
+    record_due(PUBLISHED, ids, becoming=Status.PUBLISHED)
+    write_for(_note_published, ids)
 
 
 def _free_to_publish(ids: Collection[int]) -> QuerySet[Article, Any]:

@@ -17,11 +17,11 @@ import random
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
@@ -73,6 +73,16 @@ class RunReport:
     def handled(self) -> int:
         """Tasks that were executed, failed or dropped."""
         return self.executed + self.failed + self.dropped
+
+
+def prepare(task_types: Iterable[str], *, worker: str) -> None:
+    """Compile the statements that run tasks of these types in this thread: otherwise its first tasks wait for that."""
+    with transaction.atomic():
+        compiled_for(_due_and_free, ())
+        close_executed((), attempts=1, worker=worker)
+        for found in filter(None, map(registry.get, task_types)):
+            if found.prepare:
+                found.prepare()
 
 
 def run_due(limit: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from django.conf import settings
 from django.template.loader import get_template
 from django.template.utils import get_app_template_dirs
@@ -26,3 +28,4 @@ def compile_templates() -> None:
 
 compile_templates()
 reverse("home")
+gc.freeze()  # the pages of the forks stay shared

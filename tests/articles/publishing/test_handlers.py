@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import sys
+import threading
 from collections.abc import Mapping
 
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import QuerySet
 from django.test import TestCase
 
@@ -14,10 +17,11 @@ from articles import publishing
 from articles.audit import record
 from articles.handlers import publish, unpublish
 from articles.models import Article, AuditEntry, Notification, Revision
-from articles.task_types import NOTIFY
+from articles.task_types import NOTIFY, PUBLISH
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
 from scheduling.services import run_due, run_once, sweep
+from scheduling.worker import Worker
 from tests.articles.factories import (
     APPROVED,
     make_article,
@@ -58,6 +62,25 @@ def test_publishing_counts_as_no_edit() -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
     verdicts_of_publishing()
     assert Article.objects.get().updated_at == article.updated_at
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_article_of_a_worker_finds_its_statements_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling them takes as long as publishing the article."""
+    for module, name in ((gc, "freeze"), (gc, "disable"), (sys, "setswitchinterval")):  # of a process of its own
+        monkeypatch.setattr(module, name, lambda *_: None)
+    compiled = vars(connections[DEFAULT_DB_ALIAS]).setdefault("compiled_once", {})
+    compiled.clear()
+    worker = Worker(task_types=[PUBLISH])
+    stopped = threading.Event()
+    stopped.set()
+    worker.run(stopped)
+    prepared = set(compiled)
+    assert bool(prepared) == (connection.vendor != "sqlite")
+    make_article(status=APPROVED, publish_at=soon(seconds=-0.01), author=make_user("wen"))
+    compiled_by_saving = set(compiled) - prepared
+    assert worker.drain().executed == 1
+    assert set(compiled) == prepared | compiled_by_saving
 
 
 @pytest.mark.django_db
