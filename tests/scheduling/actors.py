@@ -25,12 +25,12 @@ from scheduling.services import hints, running
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _LOCK_WAIT_TIMEOUT = 1205
 _NO_STOPS = ("SAVEPOINT", "RELEASE", "ROLLBACK", "SET", "SELECT UTC_TIMESTAMP", "SELECT VERSION")
-_ENDS = ("end", "killed")
+_ENDS = ("end", "crash")
 _IMPATIENT = b"SET innodb_lock_wait_timeout = 0"
 _PATIENCE = 60.0  # seconds of real time for one step
 
 
-class Killed(BaseException):
+class Crash(BaseException):
     """Ends an actor as SIGKILL ends a process: what it has not committed is lost, and nothing is cleaned up."""
 
 
@@ -111,7 +111,7 @@ class Actor(threading.Thread):
         self.is_blocked = False
         self.is_impatient = False  #: its lock wait ends with an error, as after `innodb_lock_wait_timeout`
         self.is_done = False
-        self.was_killed = False
+        self.has_crashed = False
         self.holds: set[int] = set()  #: tasks that it has popped or leased
         self.result: Any = None
         self.error: Exception | None = None
@@ -128,7 +128,7 @@ class Actor(threading.Thread):
         if self.is_alive():
             self._order(live=False)
         else:
-            self.is_done = self.was_killed = True
+            self.is_done = self.has_crashed = True
 
     def _order(self, *, live: bool) -> None:
         assert not self.is_done
@@ -144,34 +144,34 @@ class Actor(threading.Thread):
         try:
             with connection.execute_wrapper(self._statement):
                 self.result = self.operation()
-        except Killed:
+        except Crash:
             pass
         except Exception as error:
             self.error = error
         finally:
             connections.close_all()
             self.is_done = True
-            self._stops.put(_ENDS[self.was_killed])
+            self._stops.put(_ENDS[self.has_crashed])
 
     def stop(self, where: str) -> None:
-        """Called by the actor itself: wait until it is resumed or killed."""
-        if self.was_killed:
-            raise Killed
+        """Called by the actor itself: wait until it is resumed or ends."""
+        if self.has_crashed:
+            raise Crash
         self._stops.put(where)
         if not self._orders.get():
             self.die()
         self._timeline.show()
 
     def die(self) -> None:
-        """Called by the actor itself: lose the connection, and so the open transaction. Raises `Killed`."""
-        self.was_killed = True
+        """Called by the actor itself: lose the connection, and so the open transaction. Raises `Crash`."""
+        self.has_crashed = True
         if connection.connection is not None:
             connection.connection.query(b"ROLLBACK")  # as the server does when the connection is lost
-        raise Killed
+        raise Crash
 
     def _statement(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001
-        if self.was_killed:
-            raise Killed
+        if self.has_crashed:
+            raise Crash
         result = self._locking(lambda: execute(sql, params, many, context), sql)
         if not sql.lstrip().startswith(_NO_STOPS):
             self.stop(sql)

@@ -58,7 +58,7 @@ class Invariants:
         self.runs: list[Run] = []
         self.times: dict[Version, datetime] = {}  #: due times, as first stored
         self.raised: set[Version] = set()  #: whose handler raised by its own fault
-        self.retried: set[int] = set()  #: tasks that somebody retries
+        self.retried: set[int] = set()  #: tasks that a step retries
         self.excuses: Counter[Version] = Counter()  #: failures, and workers that died or paused
         self.closed_at: dict[int, int] = {}  #: the last step after which a task was not pending
         self.cancelled_at: dict[int, int] = {}
@@ -100,7 +100,7 @@ class Invariants:
             self.closed_at[record.task_id] = self.step
 
     def _check_change(self, record: Record, effects: list[Run], operation: str) -> None:
-        """A closed task stays closed unless somebody retries it, and nothing is closed without a reason."""
+        """A closed task stays closed unless a step retries it, and nothing is closed without a reason."""
         before, row = self.records.get(record.task_id), self.rows.get(record.task_id)
         if before is None or before.status == record.status:
             assert before or record.status == Status.SCHEDULED

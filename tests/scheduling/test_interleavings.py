@@ -269,7 +269,7 @@ class Histories(RuleBasedStateMachine):
     def fault(self, fault: str, which: int) -> None:
         if fault == "kill" and self.actors:
             actor = self._chosen(which)
-            note(f"{actor.name} is killed at: {actor.stands_at}")
+            note(f"{actor.name} crashes at: {actor.stands_at}")
             actor.kill()
             self._look(actor)
         elif fault == "empty Redis" and self.stage.redis is not None:
@@ -362,7 +362,7 @@ class Histories(RuleBasedStateMachine):
         job = self.jobs[actor]
         if actor.is_done:
             self.actors.remove(actor)
-        if actor.was_killed:
+        if actor.has_crashed:
             self.tables.excuse(actor.holds | self.breakers[actor.name].uncounted)
             self.breakers[actor.name] = Breakers()
         self.tables.check(job.name)
@@ -370,7 +370,7 @@ class Histories(RuleBasedStateMachine):
             actor.holds.update(self.tables.leased)
         assert not self.handlers.violations
         assert job.name in EDITS or not actor.is_blocked, f"a worker {actor.stands_at}"
-        if actor.is_done and not actor.was_killed:
+        if actor.is_done and not actor.has_crashed:
             assert not actor.error or (job.name in EDITS and _may_be_refused(actor.error)), actor.error
             self.tables.ended(job.name, job.task_id, job.since, actor.result, actor.error)
         self.is_sound = True

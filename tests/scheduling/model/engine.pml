@@ -2,7 +2,7 @@
  *
  * Two workers, an editor who moves and cancels tasks, sweep, refresh, a clock, and faults. A step is a statement with
  * its locks, a commit, or a command to Redis; all orders of steps are checked. Until the faults stop, each process may
- * be killed at each step, and Redis may be lost, come back, or come back with whatever an old replica contained.
+ * crash at each step, and Redis may be lost, come back, or come back with whatever an old replica contained.
  *
  * Each -DNO_... removes a guard; then a property must be violated, see test_engine_model.py.
  */
@@ -17,12 +17,12 @@
 #define LAST 1     /* the last instant; the first is 0 */
 #endif
 #define NEVER 9    /* no due time */
-#define NOBODY 255 /* has locked the row */
+#define UNOWNED 255 /* not locked */
 
 /* The database: what is committed, and who has locked the rows. */
 bool pending[TASKS] = true, executed[TASKS], cancelled[TASKS];
 bool version[TASKS];
-byte due[TASKS] = LAST, owner[TASKS] = NOBODY;
+byte due[TASKS] = LAST, owner[TASKS] = UNOWNED;
 byte now;
 
 /* Redis: when waiting hints are due, and which hints are ready. */
@@ -45,24 +45,24 @@ bool faults = true;
 #define UNLOCKED(task) true
 #define LOCK(task) skip
 #else
-#define UNLOCKED(task) (owner[task] == NOBODY)
+#define UNLOCKED(task) (owner[task] == UNOWNED)
 #define LOCK(task) owner[task] = _pid
 #endif
 #ifdef NO_WAITING_EDITOR
 #define MAY_EDIT(task) true
 #else
-#define MAY_EDIT(task) (owner[task] == NOBODY)
+#define MAY_EDIT(task) (owner[task] == UNOWNED)
 #endif
 
-#define OVERDUE(task) (pending[task] && due[task] <= now && owner[task] == NOBODY)
+#define OVERDUE(task) (pending[task] && due[task] <= now && owner[task] == UNOWNED)
 
 #define EACH(task) task = 0; do :: task == TASKS -> break :: task < TASKS ->
 #define DONE(task) ; task++ od; task = 0
 #define WHEN(condition, action) if :: condition -> action :: else fi
-#define UNLOCK_ALL EACH(task) WHEN(owner[task] == _pid, owner[task] = NOBODY) DONE(task)
+#define UNLOCK_ALL EACH(task) WHEN(owner[task] == _pid, owner[task] = UNOWNED) DONE(task)
 
-/* A process may be killed instead of taking a step. Its open transaction is rolled back. */
-#define OR_KILLED :: faults -> d_step { UNLOCK_ALL } goto killed
+/* A process may crash instead of taking a step. Its open transaction is rolled back. */
+#define OR_CRASH :: faults -> d_step { UNLOCK_ALL } goto restart
 
 #define PROMOTE(clock) EACH(task) WHEN(future[task] <= clock, ready[task] = true; future[task] = NEVER) DONE(task)
 
@@ -70,7 +70,7 @@ proctype Worker() {
     byte task, clock, held; /* how many rows it has locked */
     bool mine[TASKS], locked[TASKS], seen[TASKS], has_hints;
 
-killed:
+restart:
     atomic { EACH(task) mine[task] = false; locked[task] = false; seen[task] = 0 DONE(task); held = 0 }
 end:
     do
@@ -95,7 +95,7 @@ end:
                 WHEN(mine[task] && UNLOCKED(task) && THERE(task) && DUE(task),
                      LOCK(task); mine[task] = false; locked[task] = true; held++; seen[task] = version[task])
             DONE(task) }
-        OR_KILLED
+        OR_CRASH
         fi;
         if
         :: d_step { held > 0 -> /* the handler has run: COMMIT */
@@ -117,7 +117,7 @@ end:
             UNLOCK_ALL;
             held = 0 }
         :: held == 0
-        OR_KILLED
+        OR_CRASH
         fi;
         d_step { /* push back the hints of tasks that are not due */
             EACH(task)
@@ -131,26 +131,26 @@ end:
 proctype Editor() {
     byte task, edits, chosen;
 
-killed:
+restart:
 end:
     do
     :: edits < EDITS -> atomic { edits++; if :: chosen = 0 :: TASKS > 1 -> chosen = TASKS - 1 fi }
         if
-        :: atomic { pending[chosen] && MAY_EDIT(chosen) -> WHEN(owner[chosen] == NOBODY, owner[chosen] = _pid) }
-        :: !pending[chosen] -> goto killed /* refused */
+        :: atomic { pending[chosen] && MAY_EDIT(chosen) -> WHEN(owner[chosen] == UNOWNED, owner[chosen] = _pid) }
+        :: !pending[chosen] -> goto restart /* refused */
         fi;
         if
         :: d_step { due[chosen] = LAST - due[chosen]; version[chosen] = !version[chosen]; UNLOCK_ALL } /* move */
             if
             :: d_step { WHEN(redis, future[chosen] = due[chosen]; PROMOTE(now)) } /* push the hint */
-            OR_KILLED
+            OR_CRASH
             fi
         :: d_step { cancelled[chosen] = true; pending[chosen] = false; UNLOCK_ALL } /* cancel */
             if
             :: d_step { WHEN(redis, future[chosen] = NEVER) } /* discard the hint */
-            OR_KILLED
+            OR_CRASH
             fi
-        OR_KILLED
+        OR_CRASH
         fi
     od
 }
@@ -159,7 +159,7 @@ proctype Sweep() {
     byte task, first;
     bool found[TASKS], is_empty, has_found;
 
-killed:
+restart:
     atomic { EACH(task) found[task] = false DONE(task) }
 end:
     do
@@ -184,7 +184,7 @@ end:
 #endif
                 found[task] = false
             DONE(task) }
-        OR_KILLED
+        OR_CRASH
         fi
     od
 }
@@ -193,7 +193,7 @@ proctype Refresh() {
     byte task, hint[TASKS] = NEVER;
     bool has_hints;
 
-killed:
+restart:
     atomic { EACH(task) hint[task] = NEVER DONE(task) }
 end:
     do
@@ -206,7 +206,7 @@ end:
         :: d_step { /* push it */
             EACH(task) WHEN(redis && hint[task] != NEVER, future[task] = hint[task]); hint[task] = NEVER DONE(task);
             WHEN(redis, PROMOTE(now)) }
-        OR_KILLED
+        OR_CRASH
         fi
     od
 }

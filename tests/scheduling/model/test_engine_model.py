@@ -13,7 +13,7 @@ SAFETY, LIVENESS = "safety", "liveness"
 COMPILED = {SAFETY: ["-DSAFETY", "-DNOCLAIM"], LIVENESS: ["-DNFAIR=3"]}
 RUN = {SAFETY: ["-m2000000", "-w26"], LIVENESS: ["-a", "-f", "-m4000000", "-w26"]}  # -f: weak fairness
 
-GUARDS = [
+REMOVED = [
     ("NO_TIME_CHECK", SAFETY, "due[task]<=now"),
     ("NO_ROW_CHECK", SAFETY, "executed[task]"),
     ("NO_ROW_LOCK", SAFETY, "executed[task]"),
@@ -51,10 +51,10 @@ def test_no_history_violates_a_property(tmp_path: Path, kind: str) -> None:
     say(kind, next(line for line in said.splitlines() if "states, stored" in line))
 
 
-@pytest.mark.parametrize(("guard", "kind", "violated"), GUARDS)
-def test_without_a_guard_a_property_is_violated(tmp_path: Path, guard: str, kind: str, violated: str) -> None:
-    said = check(tmp_path, kind, f"-D{guard}")
+@pytest.mark.parametrize(("removed", "kind", "violated"), REMOVED)
+def test_without_a_guard_a_property_is_violated(tmp_path: Path, removed: str, kind: str, violated: str) -> None:
+    said = check(tmp_path, kind, f"-D{removed}")
     assert "errors: 1" in said
     found = next(line for line in said.splitlines() if line.startswith("pan:1:"))
     assert violated in found
-    say(guard, found)
+    say(removed, found)
