@@ -92,7 +92,7 @@ class Timeline:
     def show(self) -> None:
         """Show the time to this thread's session, without a statement that Django would count."""
         if connection.connection is not None:
-            connection.connection.query(f"SET timestamp = {self.now.timestamp():.6f}".encode())
+            connection.connection.query(f"SET timestamp = {self.now.timestamp():.6f}25".encode())  # MariaDB truncates
 
     def _connected(self, **_: object) -> None:
         self.show()

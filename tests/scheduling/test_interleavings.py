@@ -47,7 +47,10 @@ EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "25"))
 Operation = tuple[Any, ...]
 
 EDITS = ("add", "cancel", "cancel key", "reschedule", "retry")
-"""Operations of editors, who may wait for row locks and be refused; workers never are."""
+"""Operations of editors, who may be refused; workers never are."""
+
+MAY_WAIT = (*EDITS, "run outside")
+"""Operations that may wait for a row lock; the last one to complete a task that an editor changes."""
 
 REDIS_STATES = ("there", "away", "silent")
 BY_ID = ("cancel", "reschedule", "retry")
@@ -369,7 +372,7 @@ class Histories(RuleBasedStateMachine):
         if job.name == "run outside":
             actor.holds.update(self.tables.leased)
         assert not self.handlers.violations
-        assert job.name in EDITS or not actor.is_blocked, f"a worker {actor.stands_at}"
+        assert job.name in MAY_WAIT or not actor.is_blocked, f"a worker {actor.stands_at}"
         if actor.is_done and not actor.has_crashed:
             assert not actor.error or (job.name in EDITS and _may_be_refused(actor.error)), actor.error
             self.tables.ended(job.name, job.task_id, job.since, actor.result, actor.error)

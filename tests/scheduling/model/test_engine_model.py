@@ -52,7 +52,7 @@ def test_no_history_violates_a_property(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(("removed", "kind", "violated"), REMOVED)
-def test_without_a_guard_a_property_is_violated(tmp_path: Path, removed: str, kind: str, violated: str) -> None:
+def test_without_each_of_them_a_property_is_violated(tmp_path: Path, removed: str, kind: str, violated: str) -> None:
     said = check(tmp_path, kind, f"-D{removed}")
     assert "errors: 1" in said
     found = next(line for line in said.splitlines() if line.startswith("pan:1:"))
