@@ -392,6 +392,22 @@ def stage(mariadb: None, queue: DelayQueue, queue_redis: Any, monkeypatch: pytes
         yield Stage(timeline, queue_redis if queue.name == "redis" else None, monkeypatch)
 
 
+def test_a_task_is_not_retried_if_another_with_its_key_is_added_meanwhile(stage: Stage) -> None:
+    now = stage.timeline.now
+    closed = add_task(TYPE, execute_time=now, parameters="works", key="a")
+    cancel_task(closed.task_id)
+    adding = Actor("one", stage.timeline, lambda: add_task(TYPE, execute_time=now, parameters="works", key="a"))
+    while "INSERT" not in adding.stands_at:
+        adding.advance()
+    retrying = Actor("two", stage.timeline, lambda: retry_task(closed.task_id))
+    while not retrying.is_blocked:
+        retrying.advance()
+    for actor in (adding, retrying):
+        while not actor.is_done:
+            actor.advance()
+    assert isinstance(retrying.error, InvalidTask)
+
+
 def test_in_every_interleaving_each_task_runs_once_and_never_early(stage: Stage) -> None:
     """R0.5, R1.6, R1.19, R3.6, R4.3"""
     run_state_machine_as_test(
