@@ -392,7 +392,7 @@ def stage(mariadb: None, queue: DelayQueue, queue_redis: Any, monkeypatch: pytes
         yield Stage(timeline, queue_redis if queue.name == "redis" else None, monkeypatch)
 
 
-def test_a_task_is_not_retried_if_another_with_its_key_is_added_meanwhile(stage: Stage) -> None:
+def test_retrying_a_task_is_refused_while_another_with_its_key_is_added(stage: Stage) -> None:
     now = stage.timeline.now
     closed = add_task(TYPE, execute_time=now, parameters="works", key="a")
     cancel_task(closed.task_id)
