@@ -10,6 +10,7 @@ RECOVERY_TIMES ?= 10
 CHAOS_SEED ?=
 CLUSTER_SECONDS ?= 120
 CLUSTER_SEED ?=
+MODEL_EXAMPLES ?= 500
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
@@ -18,7 +19,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery mutants clusters alerts databases screens replay lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery mutants model clusters alerts databases screens replay lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,6 +62,11 @@ recovery: packages .venv/test  ## how soon work goes on after each of eleven fau
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos
+
+model: packages .venv/test  ## all histories of the formal model of the engine, and MODEL_EXAMPLES=500 of the engine with two connections
+	@.ci/packages spin
+	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -rP -m model tests/scheduling/model
+	MODEL_EXAMPLES=$(MODEL_EXAMPLES) $(BIN)/pytest tests/scheduling/test_interleavings.py
 
 clusters: packages .venv/test  ## several hosts on Galera, Sentinel, Redis Cluster while hosts and links fail; CLUSTER_SECONDS=300 CLUSTER_SEED=7 (as root)
 	@.ci/packages galera-4 iproute2 rsync

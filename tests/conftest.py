@@ -35,7 +35,7 @@ STARTERS = {
 }  # fmt: skip
 """Names by which a test module starts processes or servers itself."""
 
-OF_OTHER_TARGETS = ("chaos", "recovery", "mutants", "screens", "replay", "alerts", "databases", "clusters")
+OF_OTHER_TARGETS = ("chaos", "recovery", "mutants", "screens", "replay", "alerts", "databases", "clusters", "model")
 """Markers of tests that `make test` leaves out."""
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())

@@ -17,7 +17,7 @@ from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
 from scheduling.json_rows import update_by_ids
 from scheduling.models import TaskInfo, by_ids, close_executed
 from scheduling.queues import get_queue
-from scheduling.services.retry import record_failure
+from scheduling.services.retry import record_expired_lease, record_failure
 from scheduling.transactions import retried
 from scheduling.validation import checked_priority, checked_seconds, checked_task_type
 
@@ -30,7 +30,8 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
     """Lease up to `limit` due tasks of a topic, oldest due first, for `lease` seconds (default: `LEASE`).
 
     Each has a `lease_token` and `leased_until`; unless it is completed or failed by then, it is due again, so a task
-    may run twice: use its id as idempotency key. Without due tasks the list is empty.
+    may run twice: use its id as idempotency key. One whose last attempt ended with its lease is dead. Without due tasks
+    the list is empty.
     """
     topic = checked_task_type(task_type), checked_priority(priority)
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_POLL:
@@ -55,7 +56,10 @@ def _pop_hints(task_type: str, limit: int) -> None:
 @retried
 def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
     due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
-    tasks = list(due.oldest_first()[:limit].select_for_update(skip_locked=True))
+    oldest = due.oldest_first()[:limit].select_for_update(skip_locked=True)
+    tasks: list[TaskInfo] = []
+    while not tasks and (found := list(oldest.all())):
+        tasks = [task for task in found if not record_expired_lease(task)]
     if tasks:
         leased_until = read_database_clock() + timedelta(seconds=seconds)
         for task in tasks:

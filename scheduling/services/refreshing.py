@@ -20,7 +20,7 @@ from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
 from scheduling.services.changing import reopen_recoverable
-from scheduling.services.retry import max_attempts, record_failure
+from scheduling.services.retry import record_expired_lease
 from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)
@@ -171,8 +171,7 @@ def _free_lease(task_id: int) -> bool:
     task = still_expired.select_for_update(skip_locked=True).first()
     if task is None:
         return False
-    if task.attempts >= max_attempts(task.task_type):
-        record_failure(task, f"No program finished it within its lease, {task.attempts} times.", worker="outside")
+    if record_expired_lease(task):
         return False
     TaskInfo.objects.filter(task_id=task_id).update(leased_until=None, lease_token="")
     return True

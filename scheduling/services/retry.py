@@ -58,6 +58,17 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
     return again
 
 
+def record_expired_lease(task: TaskInfo) -> bool:
+    """Record as failed a task whose last attempt ended with its lease, in the transaction that has locked the row.
+
+    False if it may be leased again.
+    """
+    if not task.lease_token or task.attempts < max_attempts(task.task_type):
+        return False
+    record_failure(task, f"No program finished it within its lease, {task.attempts} times.", worker="outside")
+    return True
+
+
 def backoff(attempts: int) -> timedelta:
     """The wait after this many attempts: exponential, half of it random to spread retries."""
     longest = min(conf.BACKOFF * 2.0 ** min(attempts - 1, _DOUBLINGS), conf.MAX_BACKOFF)

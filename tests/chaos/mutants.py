@@ -170,7 +170,7 @@ MUTANTS = (
     _mutant(
         "a publication is recorded",
         _PUBLISH,
-        "        record_due(PUBLISHED, outcome.done, becoming=Status.PUBLISHED)\n",
+        "    record_due(PUBLISHED, ids, becoming=Status.PUBLISHED)\n",
         "",
         LOST,
         faults=_CALM,

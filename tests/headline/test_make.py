@@ -30,6 +30,7 @@ def test_make_alone_lists_every_command() -> None:
         "chaos",
         "recovery",
         "mutants",
+        "model",
         "clusters",
         "alerts",
         "databases",

@@ -165,6 +165,20 @@ def test_expired_leases_are_released_and_count_an_attempt(
     assert "within its lease" in log.error
 
 
+def test_a_task_whose_leases_all_expired_is_dead_without_a_refresh(
+    queue: DelayQueue, add: Add, travel: Travel, settings: Any
+) -> None:
+    """A task that kills its workers is leased again before a refresh, which comes once a minute, sees its lease end."""
+    settings.SCHEDULING_MAX_ATTEMPTS = 2
+    first, second = add(0, task_type=OUTSIDE), add(1, task_type=OUTSIDE)
+    for _ in range(2):
+        assert [task.task_id for task in poll(OUTSIDE, lease=10)] == [first.task_id]
+        travel(11)
+    assert [task.task_id for task in poll(OUTSIDE)] == [second.task_id]
+    log = TaskInfoLog.objects.get(pk=first.pk)
+    assert (log.status, log.attempts) == (Status.FAILED, 2)
+
+
 def test_the_ready_list_does_not_grow(keys: Keys, add: Add) -> None:
     for _ in range(5):
         add(0, task_type=OUTSIDE)
