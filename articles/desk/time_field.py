@@ -1,12 +1,13 @@
-"""Form field for an instant, entered as wall time in the current zone, without guessing.
+"""Form field for an instant, entered as wall time in the zone that the form shows, without guessing.
 
-A skipped wall time is invalid; one that occurs twice needs a choice.
+A skipped wall time is invalid; one that occurs twice needs a choice. The form sends its zone along, because the user
+may have chosen another one since it was opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, cast
 
 from django import forms
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import DATETIME_CLASSES, SELECT_CLASSES
 
 from articles.exceptions import InvalidSchedule
+from articles.notifications import zone_named
 from articles.publishing import checked_time
 from articles.text import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
 
@@ -32,7 +34,7 @@ class ZonedTimeWidget(forms.MultiWidget):
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         wall = forms.TextInput({"type": "datetime-local", "step": "1", "class": " ".join(DATETIME_CLASSES)})
         which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which occurrence")})
-        super().__init__({"": wall, "which": which}, attrs)
+        super().__init__({"": wall, "which": which, "zone": forms.HiddenInput()}, attrs)
 
     @property
     def which(self) -> forms.Select:
@@ -44,18 +46,23 @@ class ZonedTimeWidget(forms.MultiWidget):
         return f"{id_}_0" if id_ else id_
 
     def decompress(self, value: datetime | str | None) -> list[str | None]:
-        """Wall time in the current zone and which occurrence; a string is taken as wall time."""
+        """Wall time, which occurrence and the zone, which is the current one; a string is taken as wall time."""
+        zone = str(timezone.get_current_timezone())
         if not isinstance(value, datetime):
-            return [value, None]
+            return [value, None, zone]
         local = timezone.localtime(value)
         timespec = "milliseconds" if local.microsecond else "seconds"  # browsers show no more than that
-        return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST]
+        return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST, zone]
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Adds the zone, and the choice if the time occurs twice."""
         values = value if isinstance(value, list) else self.decompress(value)
+        zone = zone_of(values)
+        with timezone.override(zone):
+            return self._context(name, [*values[:2], str(zone)], attrs, zone)
+
+    def _context(self, name: str, values: list[Any], attrs: dict[str, Any] | None, zone: tzinfo) -> dict[str, Any]:
         wall = parse_wall(values[0])
-        zone = timezone.get_current_timezone()
         both = happens_twice(wall, zone) if wall else None
         self.which.choices = _choices(both) if both else []
         context = super().get_context(name, values, attrs)
@@ -65,7 +72,7 @@ class ZonedTimeWidget(forms.MultiWidget):
 
 
 class ZonedTimeField(forms.MultiValueField):
-    """An aware instant in UTC, entered as wall time of the current zone."""
+    """An aware instant in UTC, entered as wall time of the zone that the form shows."""
 
     widget = ZonedTimeWidget
     default_error_messages = {
@@ -77,25 +84,25 @@ class ZonedTimeField(forms.MultiValueField):
     }
 
     def __init__(self, **options: Any) -> None:
-        fields = (forms.CharField(required=False), forms.CharField(required=False))
+        fields = [forms.CharField(required=False) for _part in range(3)]
         super().__init__(fields, require_all_fields=False, **options)
 
     def compress(self, values: Sequence[str]) -> datetime | None:
         """The instant of the wall time."""
         if not values or not values[0]:
             return None
-        wall = parse_wall(values[0])
+        wall, zone = parse_wall(values[0]), zone_of(values)
         if wall is None:
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         second = {FIRST: False, SECOND: True}.get(values[1] if len(values) > 1 else "")
         try:
-            return checked_time(resolve(wall, timezone.get_current_timezone(), second=second))
+            return checked_time(resolve(wall, zone, second=second))
         except InvalidSchedule as error:
             raise ValidationError(str(error), code="invalid") from error
         except NonexistentTime as error:
-            raise self._refused("nonexistent", wall, moved=f"{error.moved:%H:%M}") from error
+            raise self._refused("nonexistent", wall, zone, moved=f"{error.moved:%H:%M}") from error
         except AmbiguousTime as error:
-            raise self._refused("ambiguous", wall) from error
+            raise self._refused("ambiguous", wall, zone) from error
         except OverflowError as error:
             raise ValidationError(self.error_messages["invalid"], code="invalid") from error
 
@@ -107,9 +114,15 @@ class ZonedTimeField(forms.MultiValueField):
         except ValidationError:
             return True
 
-    def _refused(self, code: str, wall: datetime, **more: str) -> ValidationError:
-        parameters = {"time": f"{wall:%Y-%m-%d %H:%M}", "zone": str(timezone.get_current_timezone()), **more}
+    def _refused(self, code: str, wall: datetime, zone: tzinfo, **more: str) -> ValidationError:
+        parameters = {"time": f"{wall:%Y-%m-%d %H:%M}", "zone": str(zone), **more}
         return ValidationError(self.error_messages[code], code=code, params=parameters)
+
+
+def zone_of(values: Sequence[str | None]) -> tzinfo:
+    """The zone that a field was sent with; the current one if there is none or it is forged."""
+    sent = values[2] if len(values) > 2 else None
+    return zone_named(sent or "") or timezone.get_current_timezone()
 
 
 def parse_wall(text: str | None) -> datetime | None:
@@ -121,10 +134,10 @@ def parse_wall(text: str | None) -> datetime | None:
     return wall if timezone.is_naive(wall) else None
 
 
-def two_times(text: str | None) -> list[tuple[str, str]]:
-    """Choices for a time that occurs twice; otherwise empty."""
-    wall = parse_wall(text)
-    both = happens_twice(wall, timezone.get_current_timezone()) if wall else None
+def two_times(values: Sequence[str | None]) -> list[tuple[str, str]]:
+    """Choices for a field whose time occurs twice; otherwise empty."""
+    wall = parse_wall(values[0])
+    both = happens_twice(wall, zone_of(values)) if wall else None
     return _choices(both)[1:] if both else []
 
 

@@ -10,7 +10,7 @@ from articles.notifications.notify import (
     notify_users,
     remove_orphaned_notifications,
 )
-from articles.notifications.preferences import choose_language, speaking_to
+from articles.notifications.preferences import choose_language, speaking_to, zone_named
 from articles.notifications.reviewers import notify_reviewers
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "remove_orphaned_notifications",
     "send_mail",
     "speaking_to",
+    "zone_named",
 ]

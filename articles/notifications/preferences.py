@@ -28,7 +28,7 @@ def zone_named(name: str) -> ZoneInfo | None:
     """The time zone of this name; None without a name or for an unknown one."""
     try:
         return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a directory of zones, or a name too long for a file
         return None
 
 

@@ -131,10 +131,19 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     that another transaction holds.
     """
     outcome = _take(article_ids, Status.waiting(), _free_to_publish)
+    if outcome.early:
+        _drop_over(outcome)
     if outcome.done:
         _store_published(outcome.done)
         emit(ArticlesPublished(outcome.done))
     return outcome
+
+
+def _drop_over(outcome: Outcome) -> None:
+    """Drop those that are to be unpublished already: their tasks would be made again at once, until that is stored."""
+    over = set(Article.objects.filter(over_at(database_now()), pk__in=outcome.early).values_list("pk", flat=True))
+    outcome.early = [pk for pk in outcome.early if pk not in over]
+    outcome.invalid |= dict.fromkeys(over, "the article's time to be unpublished is past")
 
 
 def prepare_to_publish() -> None:

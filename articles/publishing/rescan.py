@@ -20,7 +20,7 @@ from articles.models import Article, Review, Revision, Text, Update, WordListVer
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.submissions import settle
-from articles.publishing.transitions import TransitionContext, lock
+from articles.publishing.transitions import TransitionContext, lock, position_at
 from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from scheduling.services import add_task, database_now, pending_times, read_database_clock, retried
@@ -149,7 +149,7 @@ def _pull_back(article_id: int) -> bool:
         if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):
             _pull_back_update(pending_update, opinion)
             changed = True
-        if article.is_waiting and not article.is_out_at(read_database_clock()):
+        if position_at(article, read_database_clock()).article in Status.waiting():
             changed |= _pull_back_article(article)
         return changed
     return False

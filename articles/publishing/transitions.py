@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import getdoc
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -77,7 +77,7 @@ def transition(
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
         now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
-            _publish_if_due(article, now)
+            _follow_clock(article, now)
         refuse_impossible(transition, position(article))
         refuse_held(transition, [article.pk])
         with recorded(transition, article, by=by) as notes:
@@ -120,8 +120,12 @@ def position(article: Article) -> Position:
 
 
 def position_at(article: Article, now: datetime) -> Position:
-    """The same by the clock: approved and due counts as published, even if no worker has stored it yet."""
+    """The same by the clock: approved and due counts as published, and as unpublished once its end is past, even if no
+    worker has stored it yet.
+    """
     found = position(article)
+    if article.is_waiting and article.is_over_at(now):
+        return replace(found, article=Status.UNPUBLISHED)
     return replace(found, article=Status.PUBLISHED) if article.is_waiting and article.is_out_at(now) else found
 
 
@@ -147,7 +151,12 @@ def refuse_impossible(transition: Transition, found: Position) -> None:
     )
 
 
-def _publish_if_due(article: Article, now: datetime) -> None:
-    """An approved article whose time has come is published, even if no worker has stored it yet."""
-    if article.is_waiting and article.is_out_at(now):
-        article.status, article.published_at = Status.PUBLISHED, article.goes_live_at
+def _follow_clock(article: Article, now: datetime) -> None:
+    """An approved article whose time has come is published, even if no worker has stored it yet; and unpublished if
+    that time is past, too. One that was changed after its end may never have been seen.
+    """
+    seen = position_at(article, now).article
+    if article.is_waiting and seen != article.status:
+        article.status = seen
+        if seen == Status.PUBLISHED or article.updated_at < cast(datetime, article.unpublish_at):
+            article.published_at = article.goes_live_at

@@ -13,7 +13,7 @@ from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
-from articles.publishing.transitions import lock, store
+from articles.publishing.transitions import lock, position_at, store
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import delete_by_ids, read_database_clock, retried
 
@@ -33,6 +33,8 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     newest = _newest_entry(article, entry)
     if newest.action == PASSED_STAGE:
         return _undo_stage(article, newest, by)
+    if article.embargo_until != before.embargo_until:  # set by another program, which leaves no entry
+        raise ChangedSince
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_live(article, transition, now)
@@ -90,7 +92,7 @@ def _newest_entry(article: Article, entry: int) -> AuditEntry:
 
 
 def _refuse_if_live(article: Article, transition: Transition, now: datetime) -> None:
-    if article.is_waiting and article.is_out_at(now):
+    if article.is_waiting and position_at(article, now).article != article.status:
         raise WrongState(_("The article has gone live."))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from django.db.models import F
+
 from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, Actor, StateSnapshot, record_many, recorded
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.images import update_uses
-from articles.models import Article, Correction, Release, ReleaseMember, Update
+from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Update
 from articles.publishing import (
     adopt_all,
     date_corrections,
@@ -131,10 +133,17 @@ def _undo_update(release: Release, member: ReleaseMember, article: Article, at: 
 
 
 def _undo_unpublish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
-    if article.status == Status.UNPUBLISHED:
+    if article.status == Status.UNPUBLISHED and _is_as_left_by(release, article):
         refuse_embargo(article, at)
         date_corrections(article, at=at)
         article.status = Status.PUBLISHED
+
+
+def _is_as_left_by(release: Release, article: Article) -> bool:
+    """Whether its status is as the release left it: someone may have unpublished it since, for another reason."""
+    entries = AuditEntry.objects.of(article).filter(new_status__isnull=False)
+    last = entries.exclude(old_status=F("new_status")).first()
+    return last is None or last.release_id == release.pk
 
 
 _UNDOINGS: Mapping[ReleaseMember.Action, Callable[[Release, ReleaseMember, Article, datetime], None]] = {

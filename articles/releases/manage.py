@@ -23,7 +23,7 @@ from articles.exceptions import (
 from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
 from articles.permissions import require
-from articles.publishing import checked_time, lock, membership, refusal_of, refuse_past, store
+from articles.publishing import checked_time, lock, membership, position_at, refusal_of, refuse_past, store
 from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
@@ -209,12 +209,13 @@ def _checked_name(name: str) -> str:
 
 
 def _checked_action(article: Article, action: str, now: datetime) -> ReleaseMember.Action:
-    is_live = article.status == Status.PUBLISHED or article.is_out_at(now)
+    status = position_at(article, now).article
+    is_live = status == Status.PUBLISHED
     fitting = Action.UPDATE if is_live and article.pending_update else Action.PUBLISH
     chosen = Action(action) if action else fitting
-    if article.status in (Status.UNPUBLISHED, Status.RETRACTED):
+    if status in (Status.UNPUBLISHED, Status.RETRACTED):
         text = _("“%(article)s” is “%(status)s”: republish it first.")
-        raise WrongState(text % {"article": article, "status": article.get_status_display()})
+        raise WrongState(text % {"article": article, "status": Status(status).label})
     if chosen == Action.PUBLISH and is_live:
         text = _("“%(article)s” is live already: a release can publish its update, or unpublish it.")
         raise WrongState(text % {"article": article})
@@ -235,7 +236,7 @@ def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -
     The row is written even without a time: on Galera, only that collides with another node that sets one.
     """
     update = article.pending_update
-    if action == Action.PUBLISH and article.status in TO_COME and not article.is_out_at(now):
+    if action == Action.PUBLISH and position_at(article, now).article in TO_COME:
         article.publish_at = None
         article.save(revise=False, savepoint=False)
         return

@@ -135,7 +135,7 @@ def _misunderstood(form: RescheduleForm) -> Answer:
     message = str(fault.messages[0])
     if fault.code != "ambiguous":
         return Answer(message, fault.code or "invalid")
-    choices = [Alternative(label, "at_which", value) for value, label in two_times(form["at"].data[0])]
+    choices = [Alternative(label, "at_which", value) for value, label in two_times(form["at"].data)]
     return Answer(message, "ambiguous", tuple(choices))
 
 

@@ -23,7 +23,7 @@ from articles.checks import problems
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.checks import draft_of
 from articles.desk.editor.preview import typed_text
-from articles.desk.editor.time_hints import conflicts, quick_times, sentence
+from articles.desk.editor.time_hints import conflicts, quick_times, sentence, zone_of_form
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
 from articles.text import format_time_exactly
@@ -52,6 +52,10 @@ class PublishSheet(ModelAdmin):
             return redirect("admin:articles_article_change", pk)
         if not may_take(transition, request.user, article):
             raise PermissionDenied
+        with timezone.override(zone_of_form(request.POST)):
+            return self._sheet(request, article, transition)
+
+    def _sheet(self, request: HttpRequest, article: Article, transition: Transition) -> HttpResponse:
         posted, now = _with_preset(request.POST, TIMES[transition]), read_database_clock()
         form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
         form.is_valid()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, time, timedelta
+from datetime import datetime, time, timedelta, tzinfo
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import URLPattern, path
 from django.utils import formats, timezone
 from django.utils.timesince import timesince, timeuntil
@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.parse_int import whole_number
-from articles.desk.time_field import ZonedTimeField, two_times
+from articles.desk.time_field import ZonedTimeField, two_times, zone_of
 from articles.models import Article
 from articles.publishing import PAST
 from articles.text import format_time_exactly, zone_label
@@ -43,11 +43,21 @@ class TimingScreens(ModelAdmin):
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
         now = read_database_clock()
+        with timezone.override(zone_of_form(request.GET)):
+            return self._times(request, now)
+
+    def _times(self, request: HttpRequest, now: datetime) -> HttpResponse:
         answers, times = _read(request, now)
         for name, warnings in _warnings(request, times, now).items():
             answers[name]["problems"] += warnings
         walls = {choice: wall.isoformat(timespec="seconds") for choice, (_label, wall) in quick_times(now).items()}
         return JsonResponse({"fields": answers, "choices": walls})
+
+
+def zone_of_form(sent: QueryDict) -> tzinfo:
+    """The zone that the form shows, which is the same for all of its fields."""
+    zones = filter(None, (sent.get(f"{name}_zone") for name in FIELDS))
+    return zone_of(["", "", next(zones, "")])
 
 
 def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
@@ -95,7 +105,8 @@ def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]
     answers, times = {}, {}
     for name in FIELDS:
         wall, which = request.GET.get(name, ""), request.GET.get(f"{name}_which", "")
-        answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "occurrences": two_times(wall)}
+        twice = two_times([wall])
+        answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "occurrences": twice}
         try:
             moment = ZonedTimeField(required=False).clean([wall, which])
         except ValidationError as error:

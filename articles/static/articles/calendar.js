@@ -73,7 +73,7 @@
     const drop = async () => {
         const { key, seen, from, to, title } = letGo();
         if (to === from) return say(fill(texts.left, { title }));
-        await ask({ key, seen, at: write(to) });
+        await ask({ key, seen, at: write(to), at_zone: root.querySelector("[data-shown-zone]").value });
     };
 
     // Server requests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 
@@ -40,6 +41,15 @@ def test_times_are_shown_and_typed_in_the_chosen_zone(client: Client, editor: Us
     assert "15:00:00 Asia/Shanghai (UTC+8)" in client.get(form_address(article)).text
     press(client, article, "_save", publish_at="2030-01-02T00:00")
     assert Article.objects.get().publish_at == datetime(2030, 1, 1, 16, tzinfo=UTC)
+
+
+def test_another_zone_chosen_in_another_window_moves_no_time_of_an_open_form(client: Client, editor: User) -> None:
+    article = make_article(status=APPROVED, publish_at=datetime(2030, 1, 1, 7, tzinfo=UTC))
+    page = client.get(form_address(article)).text
+    shown = dict(re.findall(r'name="(publish_at\w*)" value="([^"]*)"', page))
+    client.post(MINE, {"time_zone": "Asia/Shanghai", "language": ""})
+    press(client, article, "_save", title="Only the headline", **shown)
+    assert Article.objects.get().publish_at == datetime(2030, 1, 1, 7, tzinfo=UTC)
 
 
 def test_the_zone_of_one_request_is_not_that_of_the_next(client: Client, editor: User) -> None:

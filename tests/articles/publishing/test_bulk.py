@@ -199,6 +199,14 @@ def test_what_went_live_since_is_not_undone(alice: User) -> None:
     assert refusals(take_back(bulk_action)) == {"Out": "The article has gone live."}
 
 
+def test_an_embargo_that_another_program_has_set_since_is_not_lifted(alice: User) -> None:
+    (article,) = some(1, status=APPROVED, publish_at=soon(hours=1))
+    bulk_action = do(alice, Transition.UNSCHEDULE, article)
+    Article.objects.filter(pk=article.pk).update(embargo_until=soon(days=1))
+    assert len(refusals(take_back(bulk_action))) == 1
+    assert Article.objects.get().embargo_until is not None
+
+
 def test_a_time_that_is_past_by_now_is_not_given_back(alice: User) -> None:
     article = make_article("Missed", status=APPROVED, publish_at=soon(hours=1))
     bulk_action = do(alice, Transition.UNSCHEDULE, article)

@@ -185,6 +185,13 @@ def test_an_article_that_was_live_by_the_clock_alone_keeps_its_time_and_its_read
     assert Article.objects.retracted().values_list("publish_at", "published_at").get() == (went_live, went_live)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_only_publishes_does_not_go_round_in_circles_about_an_article_that_is_over() -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    assert Worker(task_types=[PUBLISH]).drain().dropped == 1
+    assert not TaskInfo.objects.filter(task_type=PUBLISH).exists()
+
+
 @pytest.mark.django_db
 def test_an_article_is_unpublished_at_its_end() -> None:
     """R5.5"""

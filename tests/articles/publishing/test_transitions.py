@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
+from django.test import Client
 
 from articles import publishing
 from articles.desk.confirmation import Unconfirmed
@@ -228,6 +229,32 @@ def test_an_edit_writes_the_changes_and_nothing_else(editor: User) -> None:
 def test_an_edit_does_not_change_where_an_article_stands(name: str, editor: User) -> None:
     with pytest.raises(NotEditable, match=name):
         publishing.edit(make_article(), by=editor, changes={name: 9})
+
+
+def _over_before_any_worker_ran() -> Article:
+    article = make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    Article.objects.filter(pk=article.pk).update(updated_at=soon(hours=-3))
+    return article
+
+
+def test_a_retracted_article_that_was_live_only_while_no_worker_ran_shows_its_notice(
+    editor: User, client: Client
+) -> None:
+    article = _over_before_any_worker_ran()
+    went_live = article.publish_at
+    publishing.retract(article, by=editor, notice="Invented")
+    article.refresh_from_db()
+    assert (article.publish_at, article.published_at) == (went_live, went_live)
+    assert "Invented" in client.get(article.get_absolute_url()).text
+
+
+def test_an_article_that_was_live_only_while_no_worker_ran_keeps_its_time(editor: User) -> None:
+    article = _over_before_any_worker_ran()
+    with pytest.raises(WrongState):
+        publishing.unschedule(article, by=editor)
+    with pytest.raises(WrongState):
+        publishing.edit(Article.objects.get(), by=editor, changes={"publish_at": None})
+    assert Article.objects.get().publish_at == article.publish_at
 
 
 def test_an_edit_of_an_old_version_is_refused(editor: User) -> None:

@@ -634,6 +634,36 @@ def test_a_roll_back_restores_nothing_that_was_retracted_or_deleted(irene: User)
     assert [row["status"] for row in state(retracted, fine)] == [Status.RETRACTED, APPROVED]
 
 
+@pytest.mark.parametrize("way", ["unpublished again", "retracted and restored", "by another release"])
+def test_a_roll_back_shows_nothing_that_was_unpublished_again(irene: User, way: str) -> None:
+    article = published()
+    release = releases.create_release(name="First", by=irene)
+    releases.add_member(release, article=article, action=Action.UNPUBLISH, by=irene)
+    releases.publish_release_now(release, by=irene)
+    article.refresh_from_db()
+    if way == "retracted and restored":
+        publishing.retract(article, by=irene, notice="Invented")
+        publishing.undo_retraction(article, by=irene)
+    else:
+        publishing.republish(article, by=irene)
+    if way == "unpublished again":
+        publishing.unpublish(article, by=irene)
+    if way == "by another release":
+        other = releases.create_release(name="Second", by=irene)
+        releases.add_member(other, article=article, action=Action.UNPUBLISH, by=irene)
+        releases.publish_release_now(other, by=irene)
+    releases.roll_back_release(release, by=irene)
+    assert live_titles() == set()
+
+
+def test_an_article_whose_end_has_passed_unseen_by_workers_joins_no_release(irene: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    with pytest.raises(WrongState, match="republish it first"):
+        make_release(article, by=irene)
+    article.refresh_from_db()
+    assert article.publish_at is not None
+
+
 def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:
     off, new = published("Off"), make_article("New", status=APPROVED)
     release = make_release(new, by=irene)

@@ -139,3 +139,25 @@ def test_a_time_finer_than_browsers_show_is_not_changed_by_saving_the_form() -> 
 def test_dates_are_written_in_the_readers_language() -> None:
     with translation.override("zh-hans"):
         assert "2026" in format_time(datetime(2026, 7, 1, tzinfo=UTC))
+
+
+def test_a_time_means_the_zone_of_its_form_whatever_the_user_has_chosen_since() -> None:
+    stored = datetime(2026, 7, 1, 5, tzinfo=UTC)
+    with timezone.override(BERLIN):
+        shown = ZonedTimeWidget().decompress(stored)
+    sent = dict(zip(("when", "when_which", "when_zone"), shown, strict=True))
+    with timezone.override(ZoneInfo("Asia/Tokyo")):
+        form = TimeForm(sent, initial={"when": stored})
+        assert form.is_valid()
+        assert form.cleaned_data["when"] == stored
+        assert not form.has_changed()
+        assert "Europe/Berlin (UTC+2)" in str(form)
+        assert 'name="when_zone" value="Europe/Berlin"' in str(form)
+        assert "does not exist in Europe/Berlin" in str(TimeForm({**sent, "when": "2026-03-29T02:30"}).errors)
+
+
+@pytest.mark.parametrize("forged", ["Europe", "Nowhere", "../UTC", "x" * 5000])
+def test_a_forged_zone_is_ignored(forged: str) -> None:
+    form = TimeForm({"when": "2026-07-01T07:00", "when_zone": forged})
+    assert form.is_valid()
+    assert form.cleaned_data["when"] == datetime(2026, 7, 1, 7, tzinfo=UTC)

@@ -47,7 +47,7 @@ const show = (name, panel, response) => {
 
 const query = () => {
     const params = new URLSearchParams({ article: config.article || "" });
-    const wanted = /^(channel|(publish_at|update_at|embargo_until|unpublish_at)(_which)?)$/;
+    const wanted = /^(channel|(publish_at|update_at|embargo_until|unpublish_at)(_which|_zone)?)$/;
     for (const [name, value] of new FormData(form)) if (wanted.test(name)) params.set(name, value);
     return params;
 };
