@@ -152,7 +152,12 @@ def _reopen(log: TaskInfoLog, *, now: datetime, execute_time: datetime, promised
     except IntegrityError as error:
         raise Collision(*error.args) from error
     TaskInfoLog.objects.filter(task_id=log.task_id).update(
-        status=Status.SCHEDULED, version=task.version, attempts=0, promised_at=promised_at, updated_at=now
+        status=Status.SCHEDULED,
+        version=task.version,
+        attempts=0,
+        execute_time=execute_time,
+        promised_at=promised_at,
+        updated_at=now,
     )
     push_hints_on_commit([task], now=now)
     return task

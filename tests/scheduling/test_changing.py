@@ -168,6 +168,19 @@ def test_a_failed_task_can_be_retried_by_hand(queue: DelayQueue, add: Add, notes
     assert (log.status, log.attempts, log.error) == (Status.EXECUTED, 1, "")
 
 
+def test_a_task_cancelled_and_retried_before_its_time_is_not_recorded_as_early(
+    queue: DelayQueue, add: Add, notes: Notes
+) -> None:
+    task = add(60)
+    cancel_task(task.task_id)
+    again = retry_task(task.task_id)
+    assert run_due(10) == 1
+    log = TaskInfoLog.objects.get()
+    assert (log.status, log.execute_time) == (Status.EXECUTED, again.execute_time)
+    assert log.lateness is not None
+    assert log.lateness >= timedelta()
+
+
 def test_only_failed_or_cancelled_tasks_are_retried(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
     failed = fail_for_good(add, notes, travel, key="7")
     done = add(0)

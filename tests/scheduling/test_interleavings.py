@@ -2,7 +2,8 @@
 
 The machine starts an operation, lets it take some steps, starts another, kills a worker, moves the time, takes Redis
 away. After every step the tables are compared with what they were before it. Nothing depends on real time, so a failure
-shrinks to the steps that matter, and fails again with the same steps. `MODEL_EXAMPLES` is the number of histories.
+shrinks to the steps that matter, and fails again with the same steps. `MODEL_EXAMPLES` draws as many new histories;
+without it, a few that are always the same fail only when the code has changed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ ROUNDS = 12  # after which nothing may be pending
 STEPS = 25  # of a history at most
 MAX_ATTEMPTS = 3
 MANY = 1000  # steps, more than any operation has
-EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "0"))
+FEW = 25
 Operation = tuple[Any, ...]
 
 EDITS = ("add", "cancel", "cancel key", "reschedule", "retry")
@@ -413,6 +415,10 @@ def test_in_every_interleaving_each_task_runs_once_and_never_early(stage: Stage)
     run_state_machine_as_test(
         partial(Histories, stage),  # type: ignore[arg-type]  # it is called
         settings=hypothesis_settings(
-            max_examples=EXAMPLES, stateful_step_count=STEPS, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=EXAMPLES or FEW,
+            derandomize=not EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )
