@@ -154,9 +154,13 @@ def refuse_impossible(transition: Transition, found: Position) -> None:
 def _follow_clock(article: Article, now: datetime) -> None:
     """An approved article whose time has come is published, even if no worker has stored it yet; and unpublished if
     that time is past, too. One that was changed after its end may never have been seen.
+
+    A program that has stored an article as published itself may have left out when it went live.
     """
     seen = position_at(article, now).article
     if article.is_waiting and seen != article.status:
         article.status = seen
         if seen == Status.PUBLISHED or article.updated_at < cast(datetime, article.unpublish_at):
             article.published_at = article.goes_live_at
+    elif article.published_at is None and article.is_out_at(now):
+        article.published_at = article.goes_live_at

@@ -248,6 +248,13 @@ def test_a_retracted_article_that_was_live_only_while_no_worker_ran_shows_its_no
     assert "Invented" in client.get(article.get_absolute_url()).text
 
 
+def test_a_retracted_article_that_another_program_has_published_shows_its_notice(editor: User, client: Client) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2))
+    publishing.unpublish(article, by=editor)
+    publishing.retract(article, by=editor, notice="Invented")
+    assert "Invented" in client.get(article.get_absolute_url()).text
+
+
 def test_an_article_that_was_live_only_while_no_worker_ran_keeps_its_time(editor: User) -> None:
     article = _over_before_any_worker_ran()
     with pytest.raises(WrongState):
