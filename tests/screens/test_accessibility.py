@@ -40,9 +40,6 @@ NO_ADVANCE = """
 WEIGHT, EDITOR_WEIGHT = 2_600_000, 1_200_000
 """The most bytes of a page with all that it loads, uncompressed."""
 
-PARTS = 2
-"""The administrator's screens are tested in so many parallel parts. Each part fills a newsroom, which takes seconds."""
-
 Scheme = Literal["light", "dark"]
 Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
 LOOKS: Looks = ((1440, "light", WHOLE), (390, "dark", COLOURS))
@@ -146,10 +143,9 @@ def faults_here(page: Page, name: str, looks: Looks) -> dict[str, list[str]]:
 
 
 @in_all_looks
-@pytest.mark.parametrize("part", range(PARTS))
-def test_no_screen_of_the_desk_has_a_fault(context: BrowserContext, part: int, looks: Looks) -> None:
+def test_no_screen_of_the_desk_has_a_fault(context: BrowserContext, looks: Looks) -> None:
     let_in(context, fill())
-    assert all_faults(context, dict(list(addresses.desk().items())[part::PARTS]), looks) == {}
+    assert all_faults(context, addresses.desk(), looks) == {}
 
 
 @in_all_looks
