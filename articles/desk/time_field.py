@@ -57,7 +57,7 @@ class ZonedTimeWidget(forms.MultiWidget):
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Adds the zone, and the choice if the time occurs twice."""
         values = value if isinstance(value, list) else self.decompress(value)
-        zone = zone_of(values)
+        zone = _zone_of(values)
         with timezone.override(zone):
             return self._context(name, [*values[:2], str(zone)], attrs, zone)
 
@@ -91,7 +91,7 @@ class ZonedTimeField(forms.MultiValueField):
         """The instant of the wall time."""
         if not values or not values[0]:
             return None
-        wall, zone = parse_wall(values[0]), zone_of(values)
+        wall, zone = parse_wall(values[0]), _zone_of(values)
         if wall is None:
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         second = {FIRST: False, SECOND: True}.get(values[1] if len(values) > 1 else "")
@@ -119,10 +119,13 @@ class ZonedTimeField(forms.MultiValueField):
         return ValidationError(self.error_messages[code], code=code, params=parameters)
 
 
-def zone_of(values: Sequence[str | None]) -> tzinfo:
-    """The zone that a field was sent with; the current one if there is none or it is forged."""
-    sent = values[2] if len(values) > 2 else None
-    return zone_named(sent or "") or timezone.get_current_timezone()
+def sent_zone(name: str | None) -> tzinfo:
+    """The zone of this name, which a form has sent; the current one if there is none or it is forged."""
+    return zone_named(name or "") or timezone.get_current_timezone()
+
+
+def _zone_of(values: Sequence[str | None]) -> tzinfo:
+    return sent_zone(values[2] if len(values) > 2 else None)
 
 
 def parse_wall(text: str | None) -> datetime | None:
@@ -137,7 +140,7 @@ def parse_wall(text: str | None) -> datetime | None:
 def two_times(values: Sequence[str | None]) -> list[tuple[str, str]]:
     """Choices for a field whose time occurs twice; otherwise empty."""
     wall = parse_wall(values[0])
-    both = happens_twice(wall, zone_of(values)) if wall else None
+    both = happens_twice(wall, _zone_of(values)) if wall else None
     return _choices(both)[1:] if both else []
 
 

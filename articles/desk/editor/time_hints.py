@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.parse_int import whole_number
-from articles.desk.time_field import ZonedTimeField, two_times, zone_of
+from articles.desk.time_field import ZonedTimeField, sent_zone, two_times
 from articles.models import Article
 from articles.publishing import PAST
 from articles.text import format_time_exactly, zone_label
@@ -57,7 +57,7 @@ class TimingScreens(ModelAdmin):
 def zone_of_form(sent: QueryDict) -> tzinfo:
     """The zone that the form shows, which is the same for all of its fields."""
     zones = filter(None, (sent.get(f"{name}_zone") for name in FIELDS))
-    return zone_of(["", "", next(zones, "")])
+    return sent_zone(next(zones, None))
 
 
 def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
