@@ -210,12 +210,12 @@ class Round:
         self.beat()
         try:
             with logged_with({"task_type": self.task_type, **of_ids("task", ids)}):
-                suspects = self._attempt(ids, trusted=trusted)
+                outcome = self._attempt(ids, trusted=trusted)
         except Exception as raised:
             error = raised
         else:
-            self.breakers.uncounted.difference_update(ids)
-            return suspects
+            self.breakers.uncounted.difference_update(set(ids) - outcome.missing)
+            return outcome.suspects
         trouble = trouble_of(error)
         if trouble is None:
             return self._isolate_failure(ids, error, trusted=trusted)
@@ -289,7 +289,7 @@ class Round:
         except DatabaseError as refusal:
             logger.error("the refused tasks could not be deferred: %s", refusal)
 
-    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> Outcome:
         outcome = self._run_transaction(ids, trusted)
         self.report += outcome.report
         for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
@@ -300,7 +300,7 @@ class Round:
             self.report += outcome.report
         if outcome.missing:
             self._push_back(outcome.missing)
-        return outcome.suspects
+        return outcome
 
     def _run_transaction(self, ids: Sequence[int], trusted: bool) -> Outcome:  # noqa: FBT001
         """Run one, ahead if it is the first. If that one raises, its tasks are due when the error is raised."""

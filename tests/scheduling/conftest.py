@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -148,3 +148,19 @@ def keys(queue_redis: redis.Redis | None, transactional_db: None) -> Keys:
 def _true_clock(transactional_db: None) -> None:
     """Reset this process's clock after earlier tests."""
     clock.measure()
+
+
+@contextmanager
+def held_by_another(task: TaskInfo) -> Iterator[None]:
+    """Another transaction has locked the row of `task`; a statement that waits for it fails after a second."""
+    other = connection.copy()
+    with connection.cursor() as cursor, other.cursor() as others:
+        cursor.execute("SET innodb_lock_wait_timeout = 1")
+        others.execute("BEGIN")
+        others.execute("SELECT * FROM taskinfo WHERE task_id = %s FOR UPDATE", [task.task_id])
+        try:
+            yield
+        finally:
+            others.execute("ROLLBACK")
+            cursor.execute("SET innodb_lock_wait_timeout = DEFAULT")
+    other.close()

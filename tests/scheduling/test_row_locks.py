@@ -5,34 +5,16 @@ MariaDB prefers walking all of a small table to looking many rows up, and locks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from scheduling.models import TaskInfo
 from scheduling.services import add_tasks, cancel_keys, cancel_tasks, read_database_clock, run_due
-from tests.scheduling.conftest import TYPE, Add, Notes
+from tests.scheduling.conftest import TYPE, Add, Notes, held_by_another
 
 pytestmark = pytest.mark.parametrize("rows", [3, 10, 50, 300])
-
-
-@contextmanager
-def held_by_another(task: TaskInfo) -> Iterator[None]:
-    """Another transaction has locked the row of `task`; a statement that waits for it fails after a second."""
-    other = connection.copy()
-    with connection.cursor() as cursor, other.cursor() as others:
-        cursor.execute("SET innodb_lock_wait_timeout = 1")
-        others.execute("BEGIN")
-        others.execute("SELECT * FROM taskinfo WHERE task_id = %s FOR UPDATE", [task.task_id])
-        try:
-            yield
-        finally:
-            others.execute("ROLLBACK")
-            cursor.execute("SET innodb_lock_wait_timeout = DEFAULT")
-    other.close()
 
 
 def test_a_worker_ends_its_batch_while_another_runs_the_next_task(

@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from scheduling import registry
+from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -22,7 +23,7 @@ from scheduling.services import add_tasks, cancel_task, read_database_clock, run
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
 from scheduling.worker import Worker
-from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
 
 Status = TaskInfoLog.Status
 
@@ -389,6 +390,21 @@ def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_oth
     travel(2)
     sweep()
     assert run_due(10) == 1
+
+
+def test_an_attempt_that_was_counted_and_could_not_begin_is_uncounted(
+    mariadb: None, queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    task, breakers = add(0), Breakers()
+    travel(5)
+    current = Round("first", queue, breakers)
+    counted = current._run_batch([task.task_id], trusted=True)
+    with held_by_another(task):
+        current._run_counted(list(counted))
+    travel(2)
+    sweep()
+    assert run_once(10, breakers=breakers).executed == 1
+    assert TaskInfoLog.objects.get().attempts == 1
 
 
 def test_suspects_run_alone_in_quarantine(queue: DelayQueue, add: Add, notes: Notes, travel: Travel) -> None:
