@@ -172,6 +172,19 @@ def test_an_entry_does_not_fall_into_an_hour_that_clocks_skip(
     assert publish_tasks(article) == [at]
 
 
+def test_an_entry_lands_where_it_is_dropped_after_the_zone_was_changed_in_another_window(desk: Page) -> None:
+    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
+    desk.goto(WEEK)
+    Preferences.objects.update(time_zone="Asia/Shanghai")
+    drag(desk, "Bridge", "2030-06-05T10:00", down=0.3)
+    expect(said(desk)).to_contain_text("“Bridge” is rescheduled to 5 Jun 2030, 18:15:00 Asia/Shanghai")
+    assert publish_tasks(article) == [datetime(2030, 6, 5, 10, 15, tzinfo=UTC)]
+    expect(slot(desk, "2030-06-05T18:00").locator(".entry")).to_contain_text("18:15")
+    drag(desk, "Bridge", "2030-06-05T14:00", down=0.3)
+    expect(said(desk)).to_contain_text("“Bridge” is rescheduled to 5 Jun 2030, 14:15:00 Asia/Shanghai")
+    assert publish_tasks(article) == [datetime(2030, 6, 5, 6, 15, tzinfo=UTC)]
+
+
 def test_an_hour_that_happens_twice_asks_which(screen: Page, site: Site) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=datetime(2030, 10, 27, 12, tzinfo=UTC))
     enter(screen, site, make_editor(), "Europe/Berlin").goto("/admin/calendar/?view=day&date=2030-10-27")
