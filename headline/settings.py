@@ -91,7 +91,7 @@ ACCOUNT_ADAPTER = "headline.accounts.sign_in.SignInAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_FORMS = {"reauthenticate": "headline.accounts.forms.ConfirmPasswordForm"}
-MFA_ADAPTER = "headline.accounts.second_factor.SecondFactorAdapter"
+MFA_ADAPTER = "headline.accounts.second_factor_adapter.SecondFactorAdapter"
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are typed by administrators, or confirmed by the identity provider
 MFA_FORMS = {
     "add_webauthn": "headline.accounts.factor_forms.PasskeyForm",
