@@ -146,6 +146,7 @@ def test_writing_goes_on_below_a_image(page: Page) -> None:
     body.focus()
     body.get_by_alt_text("A ship").click(position={"x": 20, "y": 20})
     page.get_by_role("button", name="Add caption").click()
+    expect(body).to_be_focused()  # until then, Enter would press the button again
     page.keyboard.type("Leaving")
     page.keyboard.press("Enter")
     page.keyboard.type("Between")
