@@ -255,6 +255,15 @@ def test_a_retracted_article_that_another_program_has_published_shows_its_notice
     assert "Invented" in client.get(article.get_absolute_url()).text
 
 
+def test_a_retracted_article_that_another_program_has_published_shows_its_notice_after_its_end(
+    editor: User, client: Client
+) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    Article.objects.filter(pk=article.pk).update(updated_at=soon(hours=-3))
+    publishing.retract(article, by=editor, notice="Invented")
+    assert "Invented" in client.get(article.get_absolute_url()).text
+
+
 def test_an_article_that_was_live_only_while_no_worker_ran_keeps_its_time(editor: User) -> None:
     article = _over_before_any_worker_ran()
     with pytest.raises(WrongState):
