@@ -270,6 +270,9 @@ def test_an_article_that_was_live_only_while_no_worker_ran_keeps_its_time(editor
         publishing.unschedule(article, by=editor)
     with pytest.raises(WrongState):
         publishing.edit(Article.objects.get(), by=editor, changes={"publish_at": None})
+    assert publishing.schedule_many([article], publish_at=soon(minutes=-90), by=editor) == 0
+    with pytest.raises(NotRescheduled, match="Unpublished"):
+        publishing.reschedule_many([article], shift=timedelta(minutes=10), by=editor, at_once=True)
     assert Article.objects.get().publish_at == article.publish_at
 
 
