@@ -91,6 +91,8 @@ class StateSnapshot:
 
     COLUMNS: ClassVar = ("status", "publish_at", "embargo_until", "unpublish_at", "status_reason")
     """The fields of an article in a snapshot."""
+    OTHER_TIMES: ClassVar = ("embargo_until", "unpublish_at")
+    """Those of them that an entry has in its details."""
 
     status: int | None = None
     publish_at: datetime | None = None
@@ -110,7 +112,7 @@ class StateSnapshot:
 
     def other_times_since(self, before: StateSnapshot) -> dict[str, list[str | None]]:
         """The embargo and the time to be unpublished if they differ from `before`, as ISO 8601: old and new."""
-        pairs = {name: (getattr(before, name), getattr(self, name)) for name in ("embargo_until", "unpublish_at")}
+        pairs = {name: (getattr(before, name), getattr(self, name)) for name in self.OTHER_TIMES}
         return {
             name: [old and old.isoformat(), new and new.isoformat()] for name, (old, new) in pairs.items() if old != new
         }

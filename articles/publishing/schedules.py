@@ -129,8 +129,9 @@ def _not_waiting_reason(article: Article, now: datetime) -> str | None:
     """Why the time of this article cannot be changed any more, or not yet; None if it can."""
     if article.is_out_at(now):
         return _("“%(title)s” is live already.") % {"title": article.title}
-    if article.status not in WAITING:
-        words = {"title": article.title, "status": article.get_status_display()}
+    status = Article.Status.UNPUBLISHED if article.is_over_at(now) else Article.Status(article.status)
+    if status not in WAITING:
+        words = {"title": article.title, "status": status.label}
         return _("“%(title)s” is “%(status)s” and cannot have a time.") % words
     return None
 

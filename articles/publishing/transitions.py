@@ -153,14 +153,17 @@ def refuse_impossible(transition: Transition, found: Position) -> None:
 
 def _follow_clock(article: Article, now: datetime) -> None:
     """An approved article whose time has come is published, even if no worker has stored it yet; and unpublished if
-    that time is past, too. One that was changed after its end may never have been seen.
+    that time is past, too.
 
     A program that has stored an article as published itself may have left out when it went live.
     """
-    seen = position_at(article, now).article
-    if article.is_waiting and seen != article.status:
-        article.status = seen
-        if seen == Status.PUBLISHED or article.updated_at < cast(datetime, article.unpublish_at):
-            article.published_at = article.goes_live_at
-    elif article.published_at is None and article.is_out_at(now):
+    if _was_seen(article, now) and (article.is_waiting or article.published_at is None):
         article.published_at = article.goes_live_at
+    article.status = position_at(article, now).article
+
+
+def _was_seen(article: Article, now: datetime) -> bool:
+    """Whether readers have seen it by the clock. One that was changed after its end may never have been live."""
+    if article.is_over_at(now):
+        return article.updated_at < cast(datetime, article.unpublish_at)
+    return article.is_out_at(now)

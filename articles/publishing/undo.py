@@ -33,8 +33,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     newest = _newest_entry(article, entry)
     if newest.action == PASSED_STAGE:
         return _undo_stage(article, newest, by)
-    if article.embargo_until != before.embargo_until:  # set by another program, which leaves no entry
-        raise ChangedSince
+    _refuse_if_retimed(article, before, newest)
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_live(article, transition, now)
@@ -89,6 +88,13 @@ def _newest_entry(article: Article, entry: int) -> AuditEntry:
     if "update" in newest.details:
         raise WrongState(_("It concerned the pending update of the article, which is not undone."))
     return newest
+
+
+def _refuse_if_retimed(article: Article, before: StateSnapshot, newest: AuditEntry) -> None:
+    """Raise `ChangedSince` if another program, which leaves no entry, has set its embargo or its end since."""
+    changes = StateSnapshot.of(article).other_times_since(before)
+    if changes != {name: newest.details[name] for name in StateSnapshot.OTHER_TIMES if name in newest.details}:
+        raise ChangedSince
 
 
 def _refuse_if_live(article: Article, transition: Transition, now: datetime) -> None:

@@ -101,16 +101,20 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
     """
     gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
     ping_of_vanishing(gone)
-    for member in members:
-        if member.article is not None and member.article.status in Status.passed():
-            with recorded(TAKEN_BACK, member.article, by=by, release=release):
-                _UNDOINGS[Action(member.action)](release, member, member.article, at)
-                member.article.save(revise=False)
-    emit(
-        ArticlesPublished(
-            [member.article_id for member in members if member.article_id and member.article_id not in gone]
-        )
-    )
+    restored = [member for member in members if _can_be_restored(release, member)]
+    for member in restored:
+        article = article_of(member)
+        with recorded(TAKEN_BACK, article, by=by, release=release):
+            _UNDOINGS[Action(member.action)](release, member, article, at)
+            article.save(revise=False)
+    emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
+
+
+def _can_be_restored(release: Release, member: ReleaseMember) -> bool:
+    article = member.article
+    if article is None or article.status not in Status.passed():
+        return False
+    return member.action != Action.UNPUBLISH or _is_as_left_by(release, article)
 
 
 def _undo_publish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
@@ -133,14 +137,15 @@ def _undo_update(release: Release, member: ReleaseMember, article: Article, at: 
 
 
 def _undo_unpublish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
-    if article.status == Status.UNPUBLISHED and _is_as_left_by(release, article):
-        refuse_embargo(article, at)
-        date_corrections(article, at=at)
-        article.status = Status.PUBLISHED
+    refuse_embargo(article, at)
+    date_corrections(article, at=at)
+    article.status = Status.PUBLISHED
 
 
 def _is_as_left_by(release: Release, article: Article) -> bool:
-    """Whether its status is as the release left it: someone may have unpublished it since, for another reason."""
+    """Whether it is unpublished by the release: someone may have unpublished it since, for another reason."""
+    if article.status != Status.UNPUBLISHED:
+        return False
     entries = AuditEntry.objects.of(article).filter(new_status__isnull=False)
     last = entries.exclude(old_status=F("new_status")).first()
     return last is None or last.release_id == release.pk

@@ -207,6 +207,23 @@ def test_an_embargo_that_another_program_has_set_since_is_not_lifted(alice: User
     assert Article.objects.get().embargo_until is not None
 
 
+def test_an_end_that_another_program_has_set_since_is_kept(alice: User) -> None:
+    (article,) = some(1, status=APPROVED, publish_at=soon(hours=1))
+    bulk_action = do(alice, Transition.UNSCHEDULE, article)
+    Article.objects.filter(pk=article.pk).update(unpublish_at=soon(days=1))
+    assert len(refusals(take_back(bulk_action))) == 1
+    assert Article.objects.get().unpublish_at is not None
+
+
+def test_undoing_the_republication_of_an_article_gives_its_end_back(alice: User) -> None:
+    over = soon(hours=-1)
+    article = make_article(status=Status.UNPUBLISHED, publish_at=soon(hours=-2), unpublish_at=over)
+    bulk_action = do(alice, Transition.REPUBLISH, article)
+    assert Article.objects.get().unpublish_at is None
+    assert not refusals(take_back(bulk_action))
+    assert Article.objects.get().unpublish_at == over
+
+
 def test_a_time_that_is_past_by_now_is_not_given_back(alice: User) -> None:
     article = make_article("Missed", status=APPROVED, publish_at=soon(hours=1))
     bulk_action = do(alice, Transition.UNSCHEDULE, article)

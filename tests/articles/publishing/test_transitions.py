@@ -255,12 +255,24 @@ def test_a_retracted_article_that_another_program_has_published_shows_its_notice
     assert "Invented" in client.get(article.get_absolute_url()).text
 
 
+def test_a_retracted_article_that_another_program_has_published_shows_its_notice_after_its_end(
+    editor: User, client: Client
+) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
+    Article.objects.filter(pk=article.pk).update(updated_at=soon(hours=-3))
+    publishing.retract(article, by=editor, notice="Invented")
+    assert "Invented" in client.get(article.get_absolute_url()).text
+
+
 def test_an_article_that_was_live_only_while_no_worker_ran_keeps_its_time(editor: User) -> None:
     article = _over_before_any_worker_ran()
     with pytest.raises(WrongState):
         publishing.unschedule(article, by=editor)
     with pytest.raises(WrongState):
         publishing.edit(Article.objects.get(), by=editor, changes={"publish_at": None})
+    assert publishing.schedule_many([article], publish_at=soon(minutes=-90), by=editor) == 0
+    with pytest.raises(NotRescheduled, match="Unpublished"):
+        publishing.reschedule_many([article], shift=timedelta(minutes=10), by=editor, at_once=True)
     assert Article.objects.get().publish_at == article.publish_at
 
 

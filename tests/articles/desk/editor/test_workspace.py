@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -135,6 +136,14 @@ def test_the_sheet_says_what_is_wrong_with_the_time() -> None:
     page = sheet(client, article, query="?dialog=1", publish_at="soon")
     assert "Enter a date and a time" in page.text
     assert re.search(r'name="_step_schedule" value="1" disabled', page.text)
+
+
+def test_the_sheet_gives_the_times_of_other_articles_in_the_zone_of_its_form() -> None:
+    client, channel, moment = logged_in(make_editor()), make_channel(), datetime(2029, 12, 31, 23, tzinfo=UTC)
+    make_article("Other", status=APPROVED, channel=channel, publish_at=moment)
+    article = make_article(status=APPROVED, channel=channel)
+    page = sheet(client, article, publish_at="2030-01-01T07:00", publish_at_zone="Asia/Shanghai")
+    assert "“Other” in the same channel goes live at 07:00:00." in page.text
 
 
 def test_the_sheet_asks_for_the_time_and_lists_it_under_no_open_check() -> None:
