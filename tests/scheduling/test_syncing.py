@@ -15,8 +15,7 @@ from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
 from scheduling.services import add_task, adding, read_database_clock, retried, run_due, set_tasks, syncing
 from scheduling.transactions import Collision
-from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
-from tests.scheduling.test_row_locks import held_by_another
+from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
 
 OTHER = "test.other"
 Status = TaskInfoLog.Status
