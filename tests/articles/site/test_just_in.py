@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from articles.models import Article
 from tests.articles.factories import make_article, make_channel, soon
+from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db
 
@@ -84,8 +86,17 @@ def test_polling_an_unchanged_list_gives_304(page: Page) -> None:
     assert found == [200, 304, 304]
 
 
-def test_polling_slows_down_on_errors_and_stops_in_hidden_tabs(page: Page) -> None:
-    page.clock.install(time=0)
+@pytest.fixture
+def timed_page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A browser window of its own, whose clock can be set."""
+    with browser.new_context(base_url=site.url, locale="en-US") as context:
+        page = context.new_page()
+        page.clock.install(time=0)
+        yield page
+
+
+def test_polling_slows_down_on_errors_and_stops_in_hidden_tabs(timed_page: Page) -> None:
+    page = timed_page
     page.route("**/latest/", lambda route: route.abort())
     page.goto("/")
     page.clock.pause_at(5)
