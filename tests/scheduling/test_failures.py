@@ -223,10 +223,10 @@ def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception
 ) -> None:
     """Attempts are counted beforehand for tasks this late, and uncounted."""
-    tasks = [add(0, parameters=number) for number in range(20)]
+    tasks = [add(0, parameters=number) for number in range(6)]  # more than run alone as a sample
     notes.fault = refuse(error)
     breakers = Breakers()
-    for _ in range(12):
+    for _ in range(conf.MAX_ATTEMPTS + 2):
         travel(10)
         sweep()
         assert run_once(20, breakers=breakers).failed == 0
