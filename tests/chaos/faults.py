@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import MySQLdb
@@ -21,7 +20,7 @@ from tests.chaos.history import Added, History, now
 from tests.chaos.outside import Outside
 from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
 from tests.chaos.system import System
-from tests.harness import Process, Server, Stand, eventually, rows
+from tests.harness import Process, Server, Stand, children, eventually, rows
 
 Holds = list[int]
 """Articles that a fault delays by itself; filled while it begins."""
@@ -62,14 +61,6 @@ def connect(stand: Stand) -> Any:
 _SPREAD = 6.0  # seconds over which the tasks of a burst become due
 
 Fault = Callable[[Scene], AbstractContextManager[object]]
-
-
-def children(pid: int) -> list[int]:
-    """The processes that `pid` has started."""
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 # Processes

@@ -23,11 +23,10 @@ import MySQLdb
 import pytest
 
 from bench.figures import table
-from tests.chaos.faults import children
 from tests.chaos.proof import say
 from tests.chaos.proxy import Proxy
 from tests.chaos.trial import Trial
-from tests.harness import Process, Stand, eventually
+from tests.harness import Process, Stand, children, eventually
 
 pytestmark = [pytest.mark.recovery, pytest.mark.django_db]  # whose tables the stand copies
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chaos.faults import children
 from tests.chaos.proxy import Proxy
 from tests.chaos.trial import Trial
-from tests.harness import Stand, eventually
+from tests.harness import Stand, children, eventually
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db]  # whose tables the stand copies
 

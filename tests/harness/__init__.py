@@ -1,6 +1,6 @@
 """Real servers and processes for tests, chaos tests and benchmarks."""
 
-from tests.harness.processes import Process, PythonProcess, base_dir, python, run_python
+from tests.harness.processes import Process, PythonProcess, base_dir, children, python, run_python
 from tests.harness.servers import HOST, Server, free_port, start_mariadb, start_redis, start_varnish
 from tests.harness.stand import Stand, connect, rows
 from tests.harness.waiting import eventually
@@ -14,6 +14,7 @@ __all__ = [
     "Stand",
     "Workspace",
     "base_dir",
+    "children",
     "connect",
     "eventually",
     "free_port",

@@ -100,8 +100,7 @@ class Process:
 
     def children(self) -> set[int]:
         """Its child processes."""
-        found = subprocess.run(["pgrep", "--parent", str(self.pid)], capture_output=True, text=True, check=False)
-        return set(map(int, found.stdout.split()))
+        return set(children(self.pid))
 
     def kill_children(self) -> None:
         """Kill its child processes, and return when they are gone."""
@@ -142,6 +141,15 @@ def run_python(
             copy.kill()
             raise
         return subprocess.CompletedProcess(command, status, _text(output), _text(errors))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that `pid` has started."""
+    found: list[int] = []
+    with suppress(OSError):  # it has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
 
 
 def _text(file: IO[bytes]) -> str:
