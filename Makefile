@@ -7,6 +7,7 @@ BENCH_SCALE ?= 1
 CHAOS_SECONDS ?= 300
 CHAOS_ARTICLES ?= 0
 RECOVERY_TIMES ?= 10
+OVERLOAD_ARTICLES ?= 100000
 CHAOS_SEED ?=
 CLUSTER_SECONDS ?= 120
 CLUSTER_SEED ?=
@@ -19,7 +20,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery mutants model clusters alerts databases screens replay lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases screens replay lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -59,6 +60,9 @@ chaos: packages .venv/test  ## the long fault proof, which accounts for every ar
 
 recovery: packages .venv/test  ## how soon work goes on after each of eleven faults, with no other; RECOVERY_TIMES=10
 	RECOVERY_TIMES=$(RECOVERY_TIMES) $(BIN)/pytest -s -m recovery tests/chaos
+
+overload: packages .venv/test  ## OVERLOAD_ARTICLES=100000 go live in one instant while readers read and editors edit
+	OVERLOAD_ARTICLES=$(OVERLOAD_ARTICLES) $(BIN)/pytest -s -m overload tests/chaos
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos

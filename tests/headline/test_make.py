@@ -29,6 +29,7 @@ def test_make_alone_lists_every_command() -> None:
         "bench-short",
         "chaos",
         "recovery",
+        "overload",
         "mutants",
         "model",
         "clusters",
