@@ -24,8 +24,9 @@ def scheduled(script: Script) -> None:
 def moved_in_sql(script: Script) -> None:
     """The task of the old time runs before the new one."""
     story = script.approved()
-    at = now() + 2.0
+    at = now() + 5.0
     script.schedule(story, at)
+    script.wait_until(at - 2.0)  # after the first refreshes of the workers, which would find the move
     script.editor.move_by_sql(story)
     script.wait_until(at + 1.0)
 
