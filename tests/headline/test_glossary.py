@@ -92,6 +92,9 @@ REPLACED_IN_PROSE = REPLACED | {
 PRONOUNS = {"nobody": "nobody|somebody|anybody|everybody|whoever"}
 """Sentences name the user, editor, reader or caller instead."""
 
+REPLACED_IN_CHINESE = "先放着|新文本|无害短语|画面内容|审计记录|(?<!搜索)(?<!调度)引擎"
+"""What the glossary's Chinese texts replace."""
+
 CODE = ("articles", "bench", "headline", "scheduling", "tests")
 STRING_OR_COMMENT = re.compile(r"""/\*.*?\*/|//[^\n]*|`[^`]*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 """In a script."""
@@ -166,6 +169,17 @@ def test_no_replaced_word_is_an_identifier() -> None:
 
 def test_no_replaced_word_occurs_in_prose() -> None:
     assert not_allowed(in_prose()) == []
+
+
+def test_no_replaced_word_occurs_in_chinese() -> None:
+    found = [
+        f"{path}:{number}: {line}"
+        for path in files()
+        if path.endswith(".po")
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if line.startswith(("msgstr", '"')) and re.search(REPLACED_IN_CHINESE, line)
+    ]
+    assert found == []
 
 
 def test_no_sentence_or_name_has_an_indefinite_person() -> None:
