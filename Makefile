@@ -83,7 +83,7 @@ alerts: packages .venv/test  ## fires each alert rule by its fault, in a real Pr
 databases: packages .venv/test  ## queue, publishing, caches and backups on other versions of MariaDB, MySQL, Redis and Valkey; DATABASES=mysql takes some
 	TEST_DATABASE=sqlite $(BIN)/pytest -m databases -k "$(DATABASES)" -s tests/databases
 
-screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=start,articles takes some of them
+screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=dashboard,articles takes some of them
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by line: installed, upgraded, backed up, restored (as root)

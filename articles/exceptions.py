@@ -106,7 +106,7 @@ class LockedByAnother(ArticleError):
 class EditConflict(ArticleError):
     """The article was saved, by another user or in another window, after this editor had opened it."""
 
-    code = "stale"
+    code = "edit_conflict"
     message = _("The article has been changed since you opened it.")
 
     def __init__(self, changes: Mapping[str, Any] | None = None) -> None:
@@ -251,7 +251,7 @@ class WithoutAccess(ArticleError):
 class InvalidImageFile(ArticleError):
     """The file is not a supported image."""
 
-    code = "no_picture"
+    code = "invalid_image_file"
     message = _("The file is not an image that can be read.")
 
 
@@ -265,14 +265,14 @@ class NotStored(ArticleError):
 class ImageGone(ArticleError):
     """The image was deleted in the meantime."""
 
-    code = "picture_gone"
+    code = "image_gone"
     message = _("The image has been deleted.")
 
 
 class ImageInUse(ArticleError):
     """Articles use the image."""
 
-    code = "picture_used"
+    code = "image_in_use"
 
     def __init__(self, titles: Sequence[str]) -> None:
         """Without titles if the user may not see those articles."""
@@ -284,7 +284,7 @@ class ImageInUse(ArticleError):
 class UnknownImage(ArticleError):
     """A text refers to images that do not exist."""
 
-    code = "unknown_picture"
+    code = "unknown_image"
 
     def __init__(self, ids: Sequence[str]) -> None:
         text = _("There is no such image, or it has been deleted: %(ids)s. Choose another or remove it.")
@@ -311,5 +311,5 @@ class WrongCover(ArticleError):
 class InvalidImage(ArticleError):
     """The values given for an image are invalid."""
 
-    code = "wrong_picture"
+    code = "invalid_image"
     message = _("These values are not valid for an image.")

@@ -20,7 +20,7 @@ from django.core.cache import caches  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from articles.cache.next_change import next_change  # noqa: E402
-from articles.listing.cursor import cursor_of  # noqa: E402
+from articles.listing import cursor_of  # noqa: E402
 from articles.models import Article  # noqa: E402
 from bench.plans import plans_of  # noqa: E402
 

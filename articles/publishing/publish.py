@@ -16,7 +16,7 @@ from articles.exceptions import InvalidSchedule, RetractionNoticeMissing
 from articles.models import Article, due_at, not_over_at, over_at
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
-from articles.publishing.transitions import Actor, move, performs, transition
+from articles.publishing.transitions import Actor, performs, set_target_status, transition
 from articles.workflow import Transition
 from scheduling.services import (
     Statement,
@@ -40,12 +40,12 @@ def publish_now(article: Article, *, by: Actor) -> None:
 
     Raises `UnderEmbargo`, and `InvalidSchedule` if its time to be unpublished is past.
     """
-    with transition(Transition.PUBLISH_NOW, article, by=by) as taken:
-        refuse_embargo(article, taken.now)
-        if article.unpublish_at and article.unpublish_at <= taken.now:
+    with transition(Transition.PUBLISH_NOW, article, by=by) as context:
+        refuse_embargo(article, context.now)
+        if article.unpublish_at and article.unpublish_at <= context.now:
             raise InvalidSchedule(_("The article’s time to be unpublished is past; change that first."))
-        move(Transition.PUBLISH_NOW, article)
-        article.publish_at = article.published_at = article.text_changed_at = taken.now
+        set_target_status(Transition.PUBLISH_NOW, article)
+        article.publish_at = article.published_at = article.text_changed_at = context.now
         emit(ArticlesPublished([article.pk]))
 
 
@@ -54,7 +54,7 @@ def publish_now(article: Article, *, by: Actor) -> None:
 def unpublish(article: Article, *, by: Actor) -> None:
     """Unpublish an article: readers cannot see it from now on."""
     with transition(Transition.UNPUBLISH, article, by=by):
-        move(Transition.UNPUBLISH, article)
+        set_target_status(Transition.UNPUBLISH, article)
         emit(ArticlesUnpublished([article.pk]))
 
 
@@ -62,10 +62,10 @@ def unpublish(article: Article, *, by: Actor) -> None:
 @retried
 def republish(article: Article, *, by: Actor) -> None:
     """Publish an unpublished article again, with its old date; a past time to be unpublished is cleared."""
-    with transition(Transition.REPUBLISH, article, by=by) as taken:
-        now = taken.now
+    with transition(Transition.REPUBLISH, article, by=by) as context:
+        now = context.now
         refuse_embargo(article, now)
-        move(Transition.REPUBLISH, article)
+        set_target_status(Transition.REPUBLISH, article)
         if article.unpublish_at and article.unpublish_at <= now:
             article.unpublish_at = None
         if article.publish_at is None or article.publish_at > now:
@@ -84,12 +84,12 @@ def retract(article: Article, *, by: Actor, notice: str) -> None:
     """
     if not notice.strip():
         raise RetractionNoticeMissing
-    with transition(Transition.RETRACT, article, by=by) as taken:
+    with transition(Transition.RETRACT, article, by=by) as context:
         was_live = article.status == Status.PUBLISHED
-        move(Transition.RETRACT, article)
-        article.retraction_notice = taken.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
+        set_target_status(Transition.RETRACT, article)
+        article.retraction_notice = context.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
         article.publish_at = article.publish_at if article.published_at else None
-        taken.notes.details |= _discarded(article)
+        context.notes.details |= _discarded(article)
         drop_update(article)
         if was_live:
             emit(ArticlesUnpublished([article.pk]))
@@ -110,7 +110,7 @@ def _discarded(article: Article) -> dict[str, Any]:
 def undo_retraction(article: Article, *, by: Actor) -> None:
     """Undo a retraction: the article is unpublished then, and can be republished."""
     with transition(Transition.UNDO_RETRACTION, article, by=by):
-        move(Transition.UNDO_RETRACTION, article)
+        set_target_status(Transition.UNDO_RETRACTION, article)
         article.retraction_notice = ""
 
 

@@ -47,9 +47,9 @@ def schedule(article: Article, *, publish_at: datetime, by: Actor, at_once: bool
     database stores, or one at or after the time to be unpublished.
     """
     moment = checked_time(publish_at)
-    with transition(Transition.SCHEDULE, article, by=by) as taken:
-        refuse_past(moment, taken.now, by=by, at_once=at_once)
-        refuse_embargo(article, max(moment, taken.now))
+    with transition(Transition.SCHEDULE, article, by=by) as context:
+        refuse_past(moment, context.now, by=by, at_once=at_once)
+        refuse_embargo(article, max(moment, context.now))
         article.publish_at = moment
         refuse_empty_span(article)
 
@@ -169,8 +169,8 @@ def set_embargo(article: Article, *, until: datetime | None, by: Actor) -> None:
     A schedule stays: the article goes live at its time, or at the end of the embargo if that is later.
     """
     moment = until and checked_time(until)
-    with transition(Transition.SET_EMBARGO, article, by=by) as taken:
-        refuse_past_times({"embargo_until": moment}, taken.now)
+    with transition(Transition.SET_EMBARGO, article, by=by) as context:
+        refuse_past_times({"embargo_until": moment}, context.now)
         article.embargo_until = moment
         refuse_empty_span(article)
         renumber(article)

@@ -17,7 +17,7 @@ from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
 from articles.publishing.run_review import review_text
 from articles.publishing.run_review import review_text_again as review_text_again
-from articles.publishing.transitions import Actor, TransitionContext, lock, move, performs, transition
+from articles.publishing.transitions import Actor, TransitionContext, lock, performs, set_target_status, transition
 from articles.workflow import Transition
 from scheduling.services import retried
 
@@ -31,13 +31,13 @@ AUTOMATIC_REVIEW = "automatic review"
 @retried
 def submit(article: Article, *, by: Actor) -> None:
     """Submit the newest text; the automatic review approves it, rejects it or leaves it to a reviewer."""
-    with transition(Transition.SUBMIT, article, by=by) as taken:
+    with transition(Transition.SUBMIT, article, by=by) as context:
         subject, revision = under_review(article)
         if not revision.title.strip():
             raise WrongState(_("An article without a headline cannot be submitted."))
-        move(Transition.SUBMIT, subject)
+        set_target_status(Transition.SUBMIT, subject)
         review_text(subject, revision)
-        settle(subject, taken, revision)
+        settle(subject, context, revision)
 
 
 @performs(Transition.APPROVE)
@@ -65,26 +65,26 @@ def approve(
 
 @retried
 def _approve(article: Article, by: Actor, revision: Revision | int, override: str | None, stage: str | None) -> None:
-    with transition(Transition.APPROVE, article, by=by, overriding=override is not None) as taken:
+    with transition(Transition.APPROVE, article, by=by, overriding=override is not None) as context:
         subject, newest = under_review(article)
         end_soft_lock(article, by)
         _refuse_other(newest, revision)
         progress = ReviewProgress.of(article, revision=newest.number)
         if override is not None:
-            taken.notes.details["override"] = override.strip()[:500]
+            context.notes.details["override"] = override.strip()[:500]
         elif not has_writer(newest):
             raise NotAllowed(_no_writer())
         elif reason := stage_refusal(progress, by):  # checked before, but the stages may have been changed since
             raise NotAllowed(reason)
         elif stage and stage != progress.stage.kind:
             raise StageChanged(_waits_elsewhere(progress, stage))
-        _note_stage(taken, progress)
+        _note_stage(context, progress)
         if override is None and not progress.is_last:
-            _pass_stage(article, taken, progress, newest, by)
+            _pass_stage(article, context, progress, newest, by)
         else:
-            move(Transition.APPROVE, subject)
+            set_target_status(Transition.APPROVE, subject)
             subject.status_reason = ""
-        settle(subject, taken, newest)
+        settle(subject, context, newest)
 
 
 def _waits_elsewhere(progress: ReviewProgress, shown: str) -> str:
@@ -95,24 +95,24 @@ def _waits_elsewhere(progress: ReviewProgress, shown: str) -> str:
     return text % {"stage": progress.stage.label}
 
 
-def _note_stage(taken: TransitionContext, progress: ReviewProgress) -> None:
+def _note_stage(context: TransitionContext, progress: ReviewProgress) -> None:
     """Record the stage at which a text is decided, if there are several."""
     if progress.count > 1:
-        taken.notes.details["stage"] = progress.stage.kind
-        taken.notes.details["stage_name"] = progress.stage.name
+        context.notes.details["stage"] = progress.stage.kind
+        context.notes.details["stage_name"] = progress.stage.name
 
 
 def _pass_stage(
-    article: Article, taken: TransitionContext, progress: ReviewProgress, revision: Revision, by: Actor
+    article: Article, context: TransitionContext, progress: ReviewProgress, revision: Revision, by: Actor
 ) -> None:
     """The revision waits at the next stage; nothing else about the article changes."""
-    taken.notes.action = PASSED_STAGE
+    context.notes.action = PASSED_STAGE
     StageApproval.objects.create(
         article=article,
         revision=revision.number,
         stage=progress.stage.kind,
         user_id=by.pk,
-        approved_at=taken.now,
+        approved_at=context.now,
     )
 
 
@@ -130,15 +130,15 @@ def reject(article: Article, *, by: Actor, reason: str, revision: Revision | int
 
 @retried
 def _reject(article: Article, by: Actor, reason: str, revision: Revision | int | None) -> None:
-    with transition(Transition.REJECT, article, by=by) as taken:
+    with transition(Transition.REJECT, article, by=by) as context:
         subject, newest = under_review(article)
         end_soft_lock(article, by)
         if revision is not None:
             _refuse_other(newest, revision)
-        _note_stage(taken, ReviewProgress.of(article, revision=newest.number))
-        move(Transition.REJECT, subject)
+        _note_stage(context, ReviewProgress.of(article, revision=newest.number))
+        set_target_status(Transition.REJECT, subject)
         subject.status_reason = reason.strip()[:500]
-        settle(subject, taken, newest)
+        settle(subject, context, newest)
 
 
 @retried
@@ -150,26 +150,26 @@ def require_newest(article: Article, revision: int | None) -> None:
     _refuse_other(under_review(article)[1], revision)
 
 
-def settle(subject: Article | Update, taken: TransitionContext, revision: Revision) -> None:
+def settle(subject: Article | Update, context: TransitionContext, revision: Revision) -> None:
     """Add the revision and the automatic approval to the audit entry, and store the status of an update."""
-    taken.notes.revision = revision.number
+    context.notes.revision = revision.number
     if subject.status == Status.APPROVED:
-        taken.notes.details["approved_by"] = AUTOMATIC_REVIEW
+        context.notes.details["approved_by"] = AUTOMATIC_REVIEW
     if isinstance(subject, Update):
-        taken.notes.details["update"] = Status(subject.status).name.lower()
+        context.notes.details["update"] = Status(subject.status).name.lower()
         if subject.status in Status.waiting():
-            _approve_update(subject, taken)
+            _approve_update(subject, context)
         else:
             subject.save()
 
 
-def _approve_update(update: Update, taken: TransitionContext) -> None:
+def _approve_update(update: Update, context: TransitionContext) -> None:
     """The text waits for its time or release if the article is live; otherwise it replaces the article's text."""
     article = update.article
     update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
-    waits = update.publish_at is not None or article.is_out_at(taken.now)
+    waits = update.publish_at is not None or article.is_out_at(context.now)
     if not waits and not held([article.pk], ReleaseMember.Action.UPDATE):
-        adopt(update, at=taken.now)
+        adopt(update, at=context.now)
     else:
         update.save()
 

@@ -102,7 +102,7 @@ def store(article: Article) -> None:
         sync_tasks([article.pk])
 
 
-def move(transition: Transition, subject: Article | Update) -> None:
+def set_target_status(transition: Transition, subject: Article | Update) -> None:
     """Set the status that the transition leads to."""
     target = TRANSITIONS[transition].target
     if target is not None:

@@ -32,9 +32,9 @@ def schedule_update(article: Article, *, publish_at: datetime, by: Actor, at_onc
     stores.
     """
     moment = checked_time(publish_at)
-    with transition(Transition.SCHEDULE_UPDATE, article, by=by) as taken:
-        refuse_past(moment, taken.now, by=by, at_once=at_once)
-        taken.notes.details["update_at"] = moment.isoformat()
+    with transition(Transition.SCHEDULE_UPDATE, article, by=by) as context:
+        refuse_past(moment, context.now, by=by, at_once=at_once)
+        context.notes.details["update_at"] = moment.isoformat()
         _set_time(article, moment)
 
 
@@ -50,8 +50,8 @@ def unschedule_update(article: Article, *, by: Actor) -> None:
 @retried
 def publish_update(article: Article, *, by: Actor) -> None:
     """Publish the approved update at this instant."""
-    with transition(Transition.PUBLISH_UPDATE, article, by=by) as taken:
-        taken.notes.revision = adopt(article.update, at=taken.now).number
+    with transition(Transition.PUBLISH_UPDATE, article, by=by) as context:
+        context.notes.revision = adopt(article.update, at=context.now).number
         emit(ArticlesPublished([article.pk]))
 
 

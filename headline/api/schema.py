@@ -31,7 +31,7 @@ DESCRIPTIONS = {
     "400": _("The request cannot be understood, or a value in it is invalid."),
     "401": _("The request is not authenticated."),
     "403": _("The signed-in user may not do this."),
-    "404": _("There is no such thing, or not for you."),
+    "404": _("Not found, or not visible to you."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
     "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),

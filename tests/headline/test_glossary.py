@@ -92,9 +92,15 @@ REPLACED_IN_PROSE = REPLACED | {
 PRONOUNS = {"nobody": "nobody|somebody|anybody|everybody|whoever"}
 """Sentences name the user, editor, reader or caller instead."""
 
+REPLACED_IN_CHINESE = "先放着|新文本|无害短语|画面内容|审计记录|(?<!搜索)(?<!调度)引擎"
+"""What the glossary's Chinese texts replace."""
+
 CODE = ("articles", "bench", "headline", "scheduling", "tests")
 STRING_OR_COMMENT = re.compile(r"""/\*.*?\*/|//[^\n]*|`[^`]*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 """In a script."""
+
+COMPOUND_NAME = re.compile(r"[A-Za-z]\w*(?:[-_][A-Za-z]\w*)+|[a-z]+[A-Z]\w*|(?<={{ )\w+")
+"""In a template or style sheet: `two_words`, `two-words`, `twoWords` or `{{ variable }}`."""
 
 EXCEPTED = ("*/migrations/*", "CHANGELOG.md", "tests/headline/test_glossary.py", "*/data/*", "*.json")
 
@@ -165,6 +171,17 @@ def test_no_replaced_word_occurs_in_prose() -> None:
     assert not_allowed(in_prose()) == []
 
 
+def test_no_replaced_word_occurs_in_chinese() -> None:
+    found = [
+        f"{path}:{number}: {line}"
+        for path in files()
+        if path.endswith(".po")
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if line.startswith(("msgstr", '"')) and re.search(REPLACED_IN_CHINESE, line)
+    ]
+    assert found == []
+
+
 def test_no_sentence_or_name_has_an_indefinite_person() -> None:
     assert not_allowed([*search(identifiers, PRONOUNS, code_files()), *search(prose, PRONOUNS, files())]) == []
 
@@ -176,9 +193,17 @@ def test_no_allowance_is_left_over() -> None:
 
 @cache
 def in_identifiers() -> list[Found]:
-    """The replaced words in the names of variables, functions, files and so on."""
+    """The replaced words in the names of variables, functions, files, error codes, CSS classes and so on."""
     code = search(identifiers, REPLACED_AS_IDENTIFIERS, code_files())
-    return sorted({*code, *search(names, REPLACED_AS_IDENTIFIERS, files())})
+    markup = [path for path in files() if path.endswith((".css", ".html"))]
+    return sorted(
+        {
+            *code,
+            *search(names, REPLACED_AS_IDENTIFIERS, files()),
+            *search(names_in_strings, REPLACED_AS_IDENTIFIERS, [path for path in code_files() if path.endswith(".py")]),
+            *search(names_in_markup, REPLACED_AS_IDENTIFIERS, markup),
+        }
+    )
 
 
 @cache
@@ -256,6 +281,21 @@ def identifiers(path: str) -> Iterator[Source]:
 def names(path: str) -> Iterator[Source]:
     """The words of which the path is made."""
     yield 0, words_of(path)
+
+
+def names_in_strings(path: str) -> Iterator[Source]:
+    """The words of strings that are names, such as codes and keys of contexts."""
+    if path.startswith("tests/"):
+        return
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[A-Za-z]\w*", node.value):
+            yield node.lineno, words_of(node.value)
+
+
+def names_in_markup(path: str) -> Iterator[Source]:
+    """The words of compound names in a template or style sheet, such as variables, ids and classes."""
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
+        yield number, words_of(" ".join(COMPOUND_NAME.findall(line)))
 
 
 def words_of(name: str) -> str:

@@ -44,7 +44,7 @@ def desk() -> dict[str, str]:
     """Name to address of the desk's screens, in the newsroom that `fill` makes."""
     lists = {name: reverse(f"admin:{model}_changelist") for name, model in LISTS.items()}
     return {
-        "start": reverse("admin:index"),
+        "dashboard": reverse("admin:index"),
         **lists,
         **_forms(),
         **_of_an_article(),
@@ -59,7 +59,7 @@ def of_others() -> dict[str, dict[str, str]]:
     """Log-in name to the pages that differ for this user from the administrator's."""
     newer = Article.objects.filter(update__isnull=False).order_by("pk")[0]
     return {
-        "author": {"start-author": reverse("admin:index")},
+        "author": {"dashboard-author": reverse("admin:index")},
         "publisher": {"article-read": _change("articles_article", newer.pk)},
     }
 

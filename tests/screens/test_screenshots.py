@@ -1,4 +1,4 @@
-"""Takes screenshots of all screens into `var/screens`: `make screens`, or `SCREENS=start,articles make screens`.
+"""Takes screenshots of all screens into `var/screens`: `make screens`, or `SCREENS=dashboard,articles make screens`.
 
 Those that `docs/screens` already has are replaced there, too.
 """

@@ -195,9 +195,9 @@ class ArticleAdmin(  # type: ignore[misc]
         context |= {
             "badge": BADGES[Status(article.status)],
             "stage": stage_of(article),
-            "standing": state(article, now),
+            "state": state(article, now),
             "limits": limits(article, now),
-            "standing_of_newer": state_of_update(article),
+            "state_of_update": state_of_update(article),
             "shown_number": newest_number(article) if article.pending_update else None,
             "is_live": original and Article.objects.live(now).filter(pk=article.pk).exists(),
             "actions": actions(

@@ -113,7 +113,7 @@ def _form(request: HttpRequest, form: RescheduleForm, answer: Answer | None = No
     context = {
         "title": _("Reschedule “%s”") % subject.title,
         "form": form,
-        "standing": subject.state,
+        "state": subject.state,
         "answer": answer,
         "back": _address(request, back),
     }

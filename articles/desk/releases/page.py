@@ -63,7 +63,7 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
     return {
         "release": release,
         "badge": BADGES[release.status],
-        "standing": state(release, now),
+        "state": state(release, now),
         "now": now,
         "rows": [_row(member, problems) for member in members],
         "faulty": len({problem.member for problem in problems}),
@@ -114,7 +114,7 @@ def question(transition: ReleaseTransition, release: Release) -> dict[str, Any]:
         "question": rule.confirmation,
         "problems": problems,
         "may_confirm": is_possible and not problems,
-        "standing": state(release, read_database_clock()),
+        "state": state(release, read_database_clock()),
         "is_dangerous": rule.is_removal,
         "lines": [(member, _consequence(transition, member)) for member in members_without_texts(release)],
     }

@@ -112,7 +112,7 @@ def test_a_change_is_refused_if_another_user_has_saved_since(desk: APIClient) ->
     seen = desk.get(f"{URL}{article.pk}/").json()["updated_at"]
     first = desk.patch(f"{URL}{article.pk}/", {"title": "Mine", "seen": seen})
     second = desk.patch(f"{URL}{article.pk}/", {"title": "Theirs", "seen": seen})
-    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 409, "stale")
+    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 409, "edit_conflict")
     assert Article.objects.get().title == "Mine"
 
 

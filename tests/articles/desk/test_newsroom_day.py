@@ -334,7 +334,7 @@ def read_what_happened(day: Day) -> None:
 
 def state(page: Page) -> Locator:
     """The state of the article, as its form shows it."""
-    return page.locator(":has(> #standing)")
+    return page.locator(":has(> #state)")
 
 
 def in_seconds(number: int) -> datetime:

@@ -62,7 +62,7 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
         schedule(publisher, seconds=3)
         expect(seen).to_have_count(20, timeout=20_000)
     assert set(counts) == {0, 20}
-    expect(publisher.locator("#standing")).to_contain_text("Published on", timeout=20_000)
+    expect(publisher.locator("#state")).to_contain_text("Published on", timeout=20_000)
     release = Release.objects.get()
     assert set(Article.objects.values_list("published_at", flat=True)) == {release.published_at}
     assert release.published_at
@@ -84,7 +84,7 @@ def schedule(page: Page, *, seconds: int) -> None:
     """Give the release on the page a time so far ahead."""
     set_time(page, "publish_at", soon(seconds=seconds).replace(microsecond=0), "UTC")
     press(page.locator("form[action$='/schedule/'] button"))
-    expect(page.locator("#standing")).to_contain_text("UTC")
+    expect(page.locator("#state")).to_contain_text("UTC")
 
 
 def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:

@@ -29,7 +29,7 @@ def desk() -> Client:
 def strip(client: Client, article: Article) -> str:
     """The status strip above the form."""
     page: str = client.get(form_address(article)).text
-    found = re.search(r'id="standing">.*?</div>', page, re.DOTALL)
+    found = re.search(r'id="state">.*?</div>', page, re.DOTALL)
     assert found
     return found[0]
 

@@ -109,7 +109,7 @@ def test_an_unknown_image_is_refused(editor: User, changes: dict[str, Any]) -> N
         client.patch(f"/api/v1/desk/articles/{article.pk}/", changes),
         client.post("/api/v1/desk/articles/", {"title": "Ships", **changes}),
     ):
-        assert (response.status_code, response.json()["code"]) == (400, "unknown_picture")
+        assert (response.status_code, response.json()["code"]) == (400, "unknown_image")
     article.refresh_from_db()
     assert (article.body, Article.objects.count()) == ("Old", 1)
 

@@ -176,13 +176,18 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
         assert text in html
 
 
-@pytest.mark.parametrize("screen", ["list", "page", "question", "start"])
+@pytest.mark.parametrize("screen", ["list", "page", "question", "dashboard"])
 def test_the_screens_read_no_texts(screen: str, desk: Client, irene: User) -> None:
     """A release may have five hundred long ones."""
     release = make_release(make_article("Draft", body="x" * 1000), by=irene)
     releases.schedule_release(release, publish_at=soon(hours=1), by=irene)
     page = address(release)
-    asked = {"list": LIST, "page": page, "question": page.replace("change", "cancel_release/ask"), "start": "/admin/"}
+    asked = {
+        "list": LIST,
+        "page": page,
+        "question": page.replace("change", "cancel_release/ask"),
+        "dashboard": "/admin/",
+    }
     with CaptureQueriesContext(connection) as captured:
         assert desk.get(asked[screen]).status_code == 200
     of_members = [query["sql"] for query in captured.captured_queries if "releasemember" in query["sql"]]
