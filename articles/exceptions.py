@@ -159,7 +159,7 @@ class TimePast(InvalidSchedule):
 class NotRescheduled(ArticleError):
     """Some articles cannot be rescheduled; `problems` gives the reason, by id."""
 
-    code = "not_moved"
+    code = "not_rescheduled"
 
     def __init__(self, problems: Mapping[int, str], *, code: str = code) -> None:
         shown = " ".join(list(problems.values())[:MOST_LISTED])

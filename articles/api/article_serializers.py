@@ -229,7 +229,7 @@ class RescheduleSerializer(Strict):
 class RescheduledSerializer(serializers.Serializer[Any]):
     """How many articles have a new time."""
 
-    moved = serializers.IntegerField()
+    rescheduled = serializers.IntegerField()
 
 
 class ApprovalSerializer(Strict):

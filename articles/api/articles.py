@@ -140,13 +140,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         values = self.checked(RescheduleSerializer)
         chosen = _chosen(values.get("channel"), values.get("articles", ()))
         try:
-            moved = publishing.reschedule_many(
+            rescheduled = publishing.reschedule_many(
                 chosen, shift=values["shift"], at_once=values["at_once"], by=request.user
             )
         except NotRescheduled as error:
             problems = [f"{pk}: {problem}" for pk, problem in error.problems.items()]
             raise ValidationError({"articles": problems}, code=error.code) from error
-        return Response(RescheduledSerializer({"moved": moved}).data)
+        return Response(RescheduledSerializer({"rescheduled": rescheduled}).data)
 
     def _apply(self, transition: Callable[..., None], body: type[Serializer[Any]] = EmptyBody) -> Response:
         """Apply a transition with the arguments in the request's body, and return the article."""
@@ -189,4 +189,4 @@ def _chosen(channel: Channel | None, ids: Iterable[int]) -> list[Article]:
     waiting = Article.objects.filter(channel=channel, status__in=WAITING, publish_at__isnull=False)
     if chosen := list(waiting.exclude(due_at(database_now())).only("pk")):
         return chosen
-    raise ValidationError({"channel": [_("No article in this channel is scheduled.")]}, code="nothing_to_move")
+    raise ValidationError({"channel": [_("No article in this channel is scheduled.")]}, code="nothing_to_reschedule")

@@ -170,7 +170,7 @@ def _article(
         publish_at=publish_at,
         published_at=publish_at if status in {Status.PUBLISHED, Status.UNPUBLISHED} else None,
         embargo_until=_moment(text.get("embargo"), start),
-        unpublish_at=_moment(text.get("take_off"), start),
+        unpublish_at=_moment(text.get("unpublish_at"), start),
     )
     article.tags.set(tags_named(text["tags"]).values())
     pin_all([article])

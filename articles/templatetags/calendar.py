@@ -20,13 +20,13 @@ register = template.Library()
 
 
 @register.simple_tag
-def entry_list(entries: Iterable[Entry], move_address: str) -> SafeString:
-    """A list of entries; movable ones get a handle that links to `move_address` plus key.
+def entry_list(entries: Iterable[Entry], reschedule_address: str) -> SafeString:
+    """A list of entries; movable ones get a handle that links to `reschedule_address` plus key.
 
     Every text is escaped once, with the standard library's function: Django's take half of the page's time.
     """
-    move, address = escape(_("Reschedule")), escape(move_address)
-    items = (f"<li {_attributes(entry)}>{_grip(entry, move, address)}{_link(entry)}</li>" for entry in entries)
+    title, address = escape(_("Reschedule")), escape(reschedule_address)
+    items = (f"<li {_attributes(entry)}>{_grip(entry, title, address)}{_link(entry)}</li>" for entry in entries)
     return mark_safe(f"<ul>{''.join(items)}</ul>")  # noqa: S308 (all of it was escaped)
 
 
@@ -47,11 +47,11 @@ def _attributes(entry: Entry) -> str:
     return f'{kind} data-seen="{escape(entry.seen)}" data-wall-time="{escape(entry.wall_time)}"'
 
 
-def _grip(entry: Entry, move: str, address: str) -> str:
+def _grip(entry: Entry, title: str, address: str) -> str:
     if not entry.seen:
         return ""
     href = address + escape(entry.key)
-    return f'<a class="grip" href="{href}" title="{move}" aria-label="{move}: {escape(entry.title)}"></a>'
+    return f'<a class="grip" href="{href}" title="{title}" aria-label="{title}: {escape(entry.title)}"></a>'
 
 
 def _link(entry: Entry) -> str:

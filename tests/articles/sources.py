@@ -135,7 +135,7 @@ def _move(stage: Stage) -> Act:
     article = stage.waiting()
     seen = article.publish_at
     assert seen is not None
-    return lambda: reschedule.move(article, Moment.PUBLISH, to=soon(hours=3), seen=seen, by=stage.user)
+    return lambda: reschedule.reschedule_article(article, Moment.PUBLISH, to=soon(hours=3), seen=seen, by=stage.user)
 
 
 def _roll_back(stage: Stage) -> Act:

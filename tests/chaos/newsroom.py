@@ -26,7 +26,7 @@ PAUSE = 0.4  # seconds before another attempt
 GIVES_UP = 0.05  # of the requests, whose response the editor does not wait for
 CHANGES_PLAN = 0.6  # of the schedules that are changed at once
 FAR = 6.0  # seconds ahead at most for which something is scheduled
-REMEMBERED = ("id", "status", "publish_at", "revision", "pending_update", "slug", "moved", "code", "members")
+REMEMBERED = ("id", "status", "publish_at", "revision", "pending_update", "slug", "rescheduled", "code", "members")
 AUTHORS = ("author", "subscriber")  #: the second one wants notifications by mail
 
 Body = Mapping[str, Any]

@@ -47,6 +47,7 @@ REPLACED_AS_IDENTIFIERS = REPLACED | {
     "kill": "kill",
     "notices": "notices|noticing",
     "standing": "standings?",
+    "taken off": "t(?:ake|akes|aken|aking|ook) offs?",
     "tell": "tells?|telling|told",
 }
 """Words that are ordinary English in a sentence, but no names."""

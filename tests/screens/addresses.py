@@ -162,7 +162,7 @@ def _of_the_calendar() -> dict[str, str]:
         "calendar": reverse("calendar"),
         "calendar-week": f"{reverse('calendar')}?view=week",
         "calendar-day": f"{reverse('calendar')}?view=day",
-        "calendar-move": f"{reverse('calendar-move')}?key=publish_at:{article.pk}",
+        "calendar-reschedule": f"{reverse('calendar-reschedule')}?key=publish_at:{article.pk}",
         "calendar-feed": reverse("calendar-feed"),
     }
 

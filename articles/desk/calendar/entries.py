@@ -31,7 +31,7 @@ class Kind(TextChoices):
     PUBLISH = "publish", _("Goes live")
     PUBLISHED = "published", _("Went live")
     UPDATE = "update", _("Update")
-    TAKE_OFF = "unpublishing", _("Will be unpublished")
+    UNPUBLISHING = "unpublishing", _("Will be unpublished")
     UNPUBLISHED = "unpublished", _("Unpublished")
     EMBARGO = "embargo", _("Embargo ends")
     RELEASE = "release", _("Release")
@@ -82,12 +82,12 @@ class Entry:
     author: str = ""
     state: str = ""  #: its status as a sentence
     note: str = ""
-    seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be moved
+    seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be rescheduled
     marks: tuple[Mark, ...] = ()
     article: int | None = None  #: its subject, or
     release: int | None = None
     changed: datetime = LONG_AGO
-    is_off: bool = False  #: cancelled: for calendar apps that have it already
+    is_cancelled: bool = False  #: for calendar apps that have it already
 
     @property
     def is_over(self) -> bool:

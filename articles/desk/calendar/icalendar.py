@@ -47,7 +47,7 @@ class Roll(Collector):
 def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
     """The file for `by`, in UTC."""
     roll = Roll(choice, by=by, now=now)
-    for source in (*SOURCES, unpublished, cancelled_releases, taken_away):
+    for source in (*SOURCES, unpublished, cancelled_releases, removed_times):
         source(roll)
     versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
     releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
@@ -60,9 +60,9 @@ def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
 
 def unpublished(roll: Roll) -> None:
     """Articles that readers do not see at their time, or no longer see."""
-    rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_OFF).select_related("channel", "author")
+    rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_GONE).select_related("channel", "author")
     roll.put(rows.only(*COLUMNS), "publish_at", _unpublished)
-    roll.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_taken_off)
+    roll.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_unpublished)
 
 
 def cancelled_releases(roll: Roll) -> None:
@@ -71,7 +71,7 @@ def cancelled_releases(roll: Roll) -> None:
         roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
 
 
-def taken_away(roll: Roll) -> None:
+def removed_times(roll: Roll) -> None:
     """Times removed within the last month, also of deleted articles."""
     last = _last_times(roll.now - BACK)
     articles = {pk for _moment, pk in last}
@@ -101,7 +101,7 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
     """The times in an entry: the current one or, if removed, the previous one."""
     if entry.old_time and (entry.new_time is None or entry.action == DELETE):
         yield Moment.PUBLISH, entry.old_time
-    for moment in (Moment.TAKE_OFF, Moment.EMBARGO):
+    for moment in (Moment.UNPUBLISH, Moment.EMBARGO):
         old, new = entry.details.get(moment) or (None, None)
         if time := new or old:
             yield moment, datetime.fromisoformat(time)
@@ -109,15 +109,17 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
         yield Moment.UPDATE, datetime.fromisoformat(time)
 
 
-_OFF = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
+_GONE = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
 
 
 def _unpublished(article: Article, roll: Collector) -> Entry:
-    return entry_about(roll, article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_off=True)
+    return entry_about(roll, article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_cancelled=True)
 
 
-def _not_taken_off(article: Article, roll: Collector) -> Entry:
-    return entry_about(roll, article, Kind.TAKE_OFF, article.unpublish_at or roll.now, Moment.TAKE_OFF, is_off=True)
+def _not_unpublished(article: Article, roll: Collector) -> Entry:
+    return entry_about(
+        roll, article, Kind.UNPUBLISHING, article.unpublish_at or roll.now, Moment.UNPUBLISH, is_cancelled=True
+    )
 
 
 def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
@@ -129,7 +131,7 @@ def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
         title=entry.article_title,
         article=entry.article_id,
         changed=entry.at,
-        is_off=entry.action != UPDATED,
+        is_cancelled=entry.action != UPDATED,
     )
 
 
@@ -165,7 +167,7 @@ def _event(entry: Entry, version: int) -> bytes:
 
 
 def _status(entry: Entry) -> str:
-    if entry.is_off:
+    if entry.is_cancelled:
         return STATUS.CANCELLED.value
     return STATUS.TENTATIVE.value if Mark.AT_RISK in entry.marks else STATUS.CONFIRMED.value
 

@@ -1,4 +1,4 @@
-"""Rescheduling from the calendar: move a time from where the user saw it."""
+"""Rescheduling from the calendar: a new time instead of the one that the user saw."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Moment(StrEnum):
 
     PUBLISH = "publish_at"
     UPDATE = "update_at"
-    TAKE_OFF = "unpublish_at"
+    UNPUBLISH = "unpublish_at"
     EMBARGO = "embargo_until"
 
 
 @retried
-def move(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Actor) -> None:
-    """Move a time of the article from `seen` to `to`, which must be in the future.
+def reschedule_article(article: Article, moment: Moment, *, to: datetime, seen: datetime, by: Actor) -> None:
+    """Reschedule a time of the article from `seen` to `to`, which must be in the future.
 
     Raises `RescheduledByOther` if it has changed since, `TimePast`, and the errors of the service.
     """
     with _as_seen(article, moment, seen):
-        _MOVES[moment](article, checked_time(to), by)
-        if to <= read_database_clock():  # checked after the permission; the error rolls the move back
+        _BY_MOMENT[moment](article, checked_time(to), by)
+        if to <= read_database_clock():  # checked after the permission; the error rolls the change back
             raise TimePast(PAST.get(moment, TimePast.message))
 
 
@@ -75,7 +75,7 @@ def time_of(article: Article, moment: Moment) -> datetime | None:
 
 @retried
 def reschedule_release(release: Release, *, to: datetime, seen: datetime, by: Actor) -> None:
-    """Move the time of a release, as `move`."""
+    """Reschedule a release, as `reschedule_article`."""
     with _release_as_seen(release, seen):
         schedule_release(release, publish_at=to, by=by, at_once=False)
         if to <= read_database_clock():
@@ -127,32 +127,32 @@ def _changes(entry: AuditEntry, moment: Moment) -> bool:
     return moment in entry.details or (moment is Moment.PUBLISH and entry.old_time != entry.new_time)
 
 
-def _move_publication(article: Article, to: datetime, by: Actor) -> None:
+def _reschedule_publication(article: Article, to: datetime, by: Actor) -> None:
     if article.is_waiting:
         schedule(article, publish_at=to, by=by, at_once=False)
     else:
         edit(article, by=by, changes={Moment.PUBLISH: to})
 
 
-def _move_update(article: Article, to: datetime, by: Actor) -> None:
+def _reschedule_update(article: Article, to: datetime, by: Actor) -> None:
     schedule_update(article, publish_at=to, by=by, at_once=False)
 
 
-def _move_end(article: Article, to: datetime, by: Actor) -> None:
+def _reschedule_end(article: Article, to: datetime, by: Actor) -> None:
     if article.status == Article.Status.UNPUBLISHED:
         raise WrongState(_("The article is unpublished already."))
-    edit(article, by=by, changes={Moment.TAKE_OFF: to})
+    edit(article, by=by, changes={Moment.UNPUBLISH: to})
 
 
-def _move_embargo(article: Article, to: datetime, by: Actor) -> None:
+def _reschedule_embargo(article: Article, to: datetime, by: Actor) -> None:
     set_embargo(article, until=to, by=by)
 
 
-_MOVES: Mapping[Moment, Callable[[Article, datetime, Actor], None]] = {
-    Moment.PUBLISH: _move_publication,
-    Moment.UPDATE: _move_update,
-    Moment.TAKE_OFF: _move_end,
-    Moment.EMBARGO: _move_embargo,
+_BY_MOMENT: Mapping[Moment, Callable[[Article, datetime, Actor], None]] = {
+    Moment.PUBLISH: _reschedule_publication,
+    Moment.UPDATE: _reschedule_update,
+    Moment.UNPUBLISH: _reschedule_end,
+    Moment.EMBARGO: _reschedule_embargo,
 }
 AT_ONCE: Mapping[Moment, Transition] = {
     Moment.PUBLISH: Transition.PUBLISH_NOW,

@@ -42,14 +42,14 @@ def ends_of_embargoes(collector: Collector) -> None:
     collector.put(_articles(collector, TO_COME), "embargo_until", _end_of_embargo)
 
 
-def take_offs(collector: Collector) -> None:
+def leaving(collector: Collector) -> None:
     """Articles to be unpublished at a set time."""
-    collector.put(_articles(collector, WAITING | {Status.PUBLISHED}), "unpublish_at", _take_off)
+    collector.put(_articles(collector, WAITING | {Status.PUBLISHED}), "unpublish_at", _leaving)
 
 
-def taken_off(collector: Collector) -> None:
+def unpublished(collector: Collector) -> None:
     """Articles unpublished at a set time."""
-    collector.put(_articles(collector, {Status.UNPUBLISHED}), "unpublish_at", _taken_off)
+    collector.put(_articles(collector, {Status.UNPUBLISHED}), "unpublish_at", _unpublished)
 
 
 def updates(collector: Collector) -> None:
@@ -71,7 +71,7 @@ def releases(collector: Collector) -> None:
 
 
 SOURCES: tuple[Callable[[Collector], None], ...] = (
-    going_live, published, ends_of_embargoes, take_offs, taken_off, updates, releases,
+    going_live, published, ends_of_embargoes, leaving, unpublished, updates, releases,
 )  # fmt: skip
 
 
@@ -101,14 +101,16 @@ def _end_of_embargo(article: Article, collector: Collector) -> Entry:
     return entry_about(collector, article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
 
 
-def _take_off(article: Article, collector: Collector) -> Entry:
+def _leaving(article: Article, collector: Collector) -> Entry:
     at = article.unpublish_at or collector.now
     marks = _marks(at, collector, is_approved=True)
-    return entry_about(collector, article, Kind.TAKE_OFF, at, Moment.TAKE_OFF, seen=article.unpublish_at, marks=marks)
+    return entry_about(
+        collector, article, Kind.UNPUBLISHING, at, Moment.UNPUBLISH, seen=article.unpublish_at, marks=marks
+    )
 
 
-def _taken_off(article: Article, collector: Collector) -> Entry:
-    return entry_about(collector, article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.TAKE_OFF)
+def _unpublished(article: Article, collector: Collector) -> Entry:
+    return entry_about(collector, article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.UNPUBLISH)
 
 
 def _update(update: Update, collector: Collector) -> Entry:
@@ -139,7 +141,7 @@ def release_entry(release: Release, collector: Collector) -> Entry:
         marks=marks,
         release=release.pk,
         changed=release.updated_at,
-        is_off=status == Release.Status.CANCELLED,
+        is_cancelled=status == Release.Status.CANCELLED,
     )
 
 
@@ -172,7 +174,7 @@ def entry_about(
     marks: tuple[Mark, ...] = (),
     note: str = "",
     changed: datetime | None = None,
-    is_off: bool = False,
+    is_cancelled: bool = False,
 ) -> Entry:
     """An entry about an article, movable if `seen` is given."""
     author = article.author
@@ -190,5 +192,5 @@ def entry_about(
         marks=marks,
         article=article.pk,
         changed=changed or max(article.updated_at, article.published_at or article.updated_at),
-        is_off=is_off,
+        is_cancelled=is_cancelled,
     )

@@ -25,7 +25,7 @@ RELEASE = "release"
 KINDS = {
     Moment.PUBLISH: Kind.PUBLISH,
     Moment.UPDATE: Kind.UPDATE,
-    Moment.TAKE_OFF: Kind.TAKE_OFF,
+    Moment.UNPUBLISH: Kind.UNPUBLISHING,
     Moment.EMBARGO: Kind.EMBARGO,
 }
 
@@ -39,8 +39,8 @@ class Subject(ABC):
     time: datetime | None  #: the stored one
 
     @abstractmethod
-    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
-        """Move the time from where the user saw it."""
+    def reschedule(self, to: datetime, *, seen: datetime, by: Actor) -> None:
+        """Replace the time that the user saw."""
 
     @abstractmethod
     def do_now(self, *, seen: datetime, by: Actor) -> None:
@@ -71,8 +71,8 @@ class ArticleTime(Subject):
         )
         self.time = time_of(article, moment)
 
-    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
-        reschedule.move(self.article, self.moment, to=to, seen=seen, by=by)
+    def reschedule(self, to: datetime, *, seen: datetime, by: Actor) -> None:
+        reschedule.reschedule_article(self.article, self.moment, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Actor) -> None:
         reschedule.do_now(self.article, self.moment, seen=seen, by=by)
@@ -94,7 +94,7 @@ class ReleaseTime(Subject):
         self.release = release
         self.key, self.title, self.time = f"{RELEASE}:{release.pk}", release.name, release.publish_at
 
-    def move(self, to: datetime, *, seen: datetime, by: Actor) -> None:
+    def reschedule(self, to: datetime, *, seen: datetime, by: Actor) -> None:
         reschedule.reschedule_release(self.release, to=to, seen=seen, by=by)
 
     def do_now(self, *, seen: datetime, by: Actor) -> None:

@@ -22,9 +22,9 @@ from articles.desk.calendar.entries import Kind, Mark
 from articles.desk.calendar.grid import Sheet
 from articles.desk.calendar.parameters import Choice, read_date
 from articles.desk.calendar.period import View
+from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, RescheduleForm, response_to, undo
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
-from articles.desk.calendar.undo_move import LAST_MOVE, Answer, RescheduleForm, response_to, undo
 from articles.desk.monitoring.filters import BOARD, Filters
 from articles.models import Channel
 from scheduling.services import read_database_clock
@@ -64,13 +64,13 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "kinds": Kind,
         "marks": Mark,
         "here": choice.address(),
-        "move_address": f"{reverse('calendar-move')}?back={quote(choice.address())}&key=",
-        "last_move": request.session.get(LAST_MOVE),
+        "reschedule_address": f"{reverse('calendar-reschedule')}?back={quote(choice.address())}&key=",
+        "last_rescheduled": request.session.get(LAST_RESCHEDULED),
     }
     return page(request, "calendar", context)
 
 
-def move(request: HttpRequest) -> HttpResponse:
+def reschedule(request: HttpRequest) -> HttpResponse:
     """Reschedule form for keyboard and touch; the script posts to it, too."""
     require_look(request)
     if request.method != "POST":
@@ -87,8 +87,8 @@ def move(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def undo_move(request: HttpRequest) -> HttpResponse:
-    """Undo the last move."""
+def undo_reschedule(request: HttpRequest) -> HttpResponse:
+    """Undo the last rescheduling."""
     require_look(request)
     return _back(request, undo(request), request.POST.get("back", ""))
 

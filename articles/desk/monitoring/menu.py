@@ -54,15 +54,15 @@ def _reading(card: Card, by: Actor) -> Iterator[Item]:
 
 
 def _moving(card: Card, by: Actor, back: str) -> Iterator[Item]:
-    if card.seen is None or card.at != card.seen or card.seen + HOUR <= card.now or not _may_move(card, by):
+    if card.seen is None or card.at != card.seen or card.seen + HOUR <= card.now or not _may_reschedule(card, by):
         return
     later = reverse("desk_monitoring_later", args=[card.key])
     yield Item(_("+1 hour"), "more_time", later, is_post=True, seen=card.seen.isoformat())
     asked = urlencode({"key": card.key, "back": back})
-    yield Item(_("Reschedule…"), "update", f"{reverse('calendar-move')}?{asked}")
+    yield Item(_("Reschedule…"), "update", f"{reverse('calendar-reschedule')}?{asked}")
 
 
-def _may_move(card: Card, by: Actor) -> bool:
+def _may_reschedule(card: Card, by: Actor) -> bool:
     if card.article is None:
         return allows(RIGHT, by)
     if isinstance(card, UpdateCard):

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from articles import publishing
 from articles.desk.calendar.base import require_look, users
+from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, reschedule_subject
 from articles.desk.calendar.subjects import subject_named
-from articles.desk.calendar.undo_move import LAST_MOVE, Answer, move_subject
 from articles.desk.confirmation import CONFIRMED, consequences
 from articles.desk.monitoring.filters import BOARD, Column, Filters
 from articles.desk.monitoring.lanes import Lane, lanes, version
@@ -60,7 +60,7 @@ def board(request: HttpRequest) -> HttpResponse:
         "may_write": allows(ADD, request.user),
         "source": reverse("desk_monitoring_content") + filters.query(),
         "back": BOARD + filters.query(),
-        "last_move": request.session.get(LAST_MOVE),
+        "last_rescheduled": request.session.get(LAST_RESCHEDULED),
         "table": reverse("admin:articles_article_changelist") + filters.table_query(),
         **_content(request, filters),
     }
@@ -80,13 +80,13 @@ def content(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def later(request: HttpRequest, key: str) -> HttpResponse:
-    """Move the time of a card by an hour from where the user saw it."""
+    """Reschedule a card by an hour from the time that the user saw."""
     require_look(request)
     seen = instant(request.POST.get("seen", ""))
     if seen is None:
         raise Http404
     try:
-        answer = move_subject(subject_named(key), seen + HOUR, seen, request)
+        answer = reschedule_subject(subject_named(key), seen + HOUR, seen, request)
     except ValidationError as error:
         answer = Answer(str(error.messages[0]), "gone")
     except ArticleError as refusal:

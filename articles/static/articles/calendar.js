@@ -18,7 +18,7 @@
         weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
     });
 
-    let picked = null; // { key, seen, title, from, to } of the entry that is being moved
+    let picked = null; // { key, seen, title, from, to } of the entry that is being rescheduled
     let pointer = null; // { id, x, y, entry, isDragging } of the pointer that is down
 
     const read = (wall) => Date.parse(`${wall}Z`);
@@ -83,7 +83,7 @@
         Object.entries(fields).forEach(([name, value]) => body.set(name, value));
         let answer;
         try {
-            const response = await fetch(root.dataset.move, { method: "POST", body, headers: { Accept: "application/json" } });
+            const response = await fetch(root.dataset.reschedule, { method: "POST", body, headers: { Accept: "application/json" } });
             answer = await response.json();
         } catch {
             return say(texts.lost, "refused");
@@ -113,11 +113,11 @@
         if (question.returnValue !== "chosen") say(question.querySelector("p").textContent, "refused");
     });
 
-    const refresh = async (moved) => {
+    const refresh = async (rescheduled) => {
         const response = await fetch(location.href, { headers: { Accept: "text/html" } });
         const page = new DOMParser().parseFromString(await response.text(), "text/html");
         if (picked || pointer || !page.getElementById("calendar")) return;
-        const key = moved || document.activeElement?.closest(".entry")?.dataset.key;
+        const key = rescheduled || document.activeElement?.closest(".entry")?.dataset.key;
         for (const part of root.querySelectorAll("[data-fresh]")) {
             part.replaceChildren(...page.querySelector(`[data-fresh="${part.dataset.fresh}"]`).childNodes);
         }

@@ -90,7 +90,7 @@ def test_a_shift_may_publish_at_once_if_a_user_who_may_publish_says_so(desk: API
     planner = api(make_user("planner", "schedule_article"))
     refused = move(planner, article, at_once=True)
     assert (refused.status_code, refused.json()["code"], is_live(article)) == (403, "not_allowed", False)
-    assert move(desk, article, at_once=True).json() == {"moved": 1}
+    assert move(desk, article, at_once=True).json() == {"rescheduled": 1}
     assert is_live(article)
 
 
@@ -108,7 +108,7 @@ def test_a_span_that_can_be_read_in_two_ways_is_refused(desk: APIClient, shift: 
 @pytest.mark.parametrize("shift", ["00:30:00", "PT30M", "+00:30:00", "P0DT0H30M0S"])
 def test_both_formats_of_a_span_say_the_same(desk: APIClient, shift: str) -> None:
     article = waiting()
-    assert move(desk, article, shift=shift).json() == {"moved": 1}
+    assert move(desk, article, shift=shift).json() == {"rescheduled": 1}
     assert article.publish_at is not None
     assert times(article) == [article.publish_at + timedelta(minutes=30)]
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> 
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     due = make_article("Due", status=APPROVED, publish_at=soon(seconds=-1))
     response = move(desk, good, draft, timeless, out, due, 987654321, shift="01:00:00")
-    assert (response.status_code, response.json()["code"]) == (400, "not_moved")
+    assert (response.status_code, response.json()["code"]) == (400, "not_rescheduled")
     assert sorted(response.json()["articles"]) == sorted(
         [
             f"{draft.pk}: “Draft” is “Draft” and cannot have a time.",
@@ -141,9 +141,9 @@ def test_a_channel_without_anything_to_move_is_no_success(desk: APIClient) -> No
     make_article("Out", channel=channel, status=Status.PUBLISHED, publish_at=soon(hours=-1))
     body = {"channel": "sport", "shift": "01:00:00"}
     response = desk.post(f"{URL}reschedule/", body)
-    assert (response.status_code, response.json()["code"]) == (400, "nothing_to_move")
+    assert (response.status_code, response.json()["code"]) == (400, "nothing_to_reschedule")
     waiting(channel=channel)
-    assert desk.post(f"{URL}reschedule/", body).json() == {"moved": 1}
+    assert desk.post(f"{URL}reschedule/", body).json() == {"rescheduled": 1}
     assert desk.post(f"{URL}reschedule/", {"articles": [], "shift": "01:00:00"}).status_code == 400
 
 

@@ -161,7 +161,7 @@ def test_of_two_editors_who_move_one_article_at_once_one_gets_an_error() -> None
 
     def mover(name: str) -> Callable[[], Any]:
         copy = Article.objects.get()
-        return lambda: reschedule.move(copy, Moment.PUBLISH, to=times[name], seen=seen, by=editors[name])
+        return lambda: reschedule.reschedule_article(copy, Moment.PUBLISH, to=times[name], seen=seen, by=editors[name])
 
     responses = dict(zip(times, together(*map(mover, times)), strict=True))
     (winner,) = [name for name, response in responses.items() if response is None]

@@ -31,7 +31,7 @@ from tests.articles.factories import (
 pytestmark = pytest.mark.django_db
 
 Status = Article.Status
-CALENDAR, RESCHEDULE, UNDO = "/admin/calendar/", "/admin/calendar/move/", "/admin/calendar/undo/"
+CALENDAR, RESCHEDULE, UNDO = "/admin/calendar/", "/admin/calendar/reschedule/", "/admin/calendar/undo/"
 MONDAY = datetime(2030, 6, 3, 7, tzinfo=UTC)
 JSON = {"accept": "application/json"}
 
@@ -299,7 +299,7 @@ def test_who_moved_another_time_is_named_too(desk: Client, field: str) -> None:
     assert "bob has rescheduled “Bridge” to 5 Jun 2030" in desk.post(RESCHEDULE, sent, headers=JSON).json()["message"]
 
 
-def test_a_time_that_was_taken_away_cannot_be_moved(desk: Client) -> None:
+def test_a_removed_time_cannot_be_rescheduled(desk: Client) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     sent = asked(article, "2030-06-04T09:15")
     publishing.unschedule(article, by=make_editor("bob"))
@@ -427,7 +427,7 @@ def test_without_a_script_a_form_moves_it_and_leads_back(desk: Client) -> None:
     assert "example.org" not in elsewhere.context["back"]
 
 
-def test_the_last_move_is_taken_back_once(desk: Client) -> None:
+def test_the_last_rescheduling_is_undone_once(desk: Client) -> None:
     article = make_article(status=APPROVED, publish_at=MONDAY + timedelta(microseconds=7))
     move(desk, article, "2030-06-04T09:15")
     assert "Undo" in desk.get(CALENDAR).text

@@ -125,7 +125,7 @@ def test_a_time_that_does_not_exist_is_refused_on_the_page(desk: Client, irene: 
     assert release.publish_at is None
 
 
-def test_an_article_is_taken_out_or_taken_off_instead(desk: Client, irene: User) -> None:
+def test_an_article_is_removed_or_unpublished_instead(desk: Client, irene: User) -> None:
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1))
     publishing.edit(out, by=irene, changes={"body": "Better"})
     release = make_release(Article.objects.get(), by=irene)

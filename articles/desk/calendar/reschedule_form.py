@@ -19,8 +19,8 @@ from articles.exceptions import ArticleError, NotAllowed, TimePast
 from articles.publishing import Actor
 from articles.text import format_time_exactly
 
-LAST_MOVE = "calendar_last_move"
-"""Session key of the user's last move."""
+LAST_RESCHEDULED = "calendar_last_rescheduled"
+"""Session key of what the user rescheduled last."""
 
 
 class SubjectField(forms.CharField):
@@ -55,7 +55,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a move: done, refused, or a question."""
+    """The result of rescheduling: done, refused, or a question."""
 
     message: str
     code: str = ""
@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def is_done(self) -> bool:
-        """Whether the entry was moved."""
+        """Whether the entry was rescheduled."""
         return not self.code
 
     def as_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
     try:
         if "now" in request.POST:
             return _do_now(subject, asked["seen"], request)
-        return move_subject(subject, asked["at"], asked["seen"], request)
+        return reschedule_subject(subject, asked["at"], asked["seen"], request)
     except TimePast as refusal:
         return _past(subject, refusal, request.user)
     except ArticleError as refusal:
@@ -93,24 +93,24 @@ def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
 
 
 def undo(request: HttpRequest) -> Answer:
-    """Undo the last move, unless another user has changed the time since."""
-    last = request.session.pop(LAST_MOVE, None)
+    """Undo the last rescheduling, unless another user has changed the time since."""
+    last = request.session.pop(LAST_RESCHEDULED, None)
     if last is None:
         return Answer(_("There is nothing to undo."), "nothing")
     old, new = datetime.fromisoformat(last["old"]), datetime.fromisoformat(last["new"])
     try:
-        return move_subject(subject_named(last["key"]), old, new, request)
+        return reschedule_subject(subject_named(last["key"]), old, new, request)
     except ValidationError as error:
         return Answer(str(error.messages[0]), "gone")
     except ArticleError as refusal:
         return Answer(str(refusal), refusal.code)
 
 
-def move_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
-    """Move it, and remember that as the user's last move, for `undo`."""
+def reschedule_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+    """Reschedule it, and remember that for `undo`."""
     _require_sight(subject, request)
-    subject.move(to, seen=seen, by=request.user)
-    request.session[LAST_MOVE] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
+    subject.reschedule(to, seen=seen, by=request.user)
+    request.session[LAST_RESCHEDULED] = {"key": subject.key, "old": seen.isoformat(), "new": to.isoformat()}
     words = {"title": subject.title, "time": format_time_exactly(to)}
     return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
@@ -124,7 +124,7 @@ def _require_sight(subject: Subject, request: HttpRequest) -> None:
 def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
     _require_sight(subject, request)
     subject.do_now(seen=seen, by=request.user)
-    request.session.pop(LAST_MOVE, None)
+    request.session.pop(LAST_RESCHEDULED, None)
     return Answer(_("“%(title)s” is published.") % {"title": subject.title})
 
 
@@ -140,7 +140,7 @@ def _misunderstood(form: RescheduleForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
-    reloaded = subject_named(subject.key)  # the refused move has changed the instance
+    reloaded = subject_named(subject.key)  # the refused change has changed the instance
     transition = reloaded.transition_at_once(by)
     if transition is None:
         return Answer(str(refusal), refusal.code)
