@@ -107,6 +107,7 @@ def postpone_task(task_id: int, *, lease_token: str, seconds: float) -> None:
 def _leased(task_id: int, lease_token: str) -> TaskInfo:
     task = by_ids([task_id]).select_for_update().first()
     # An expired lease still counts until another program leases the task: the work was done, and only once.
-    if task is None or not task.lease_token or not secrets.compare_digest(task.lease_token, str(lease_token)):
+    given = str(lease_token).encode(errors="replace")
+    if task is None or not task.lease_token or not secrets.compare_digest(task.lease_token.encode(), given):
         raise LeaseLost
     return task

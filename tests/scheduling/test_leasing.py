@@ -21,6 +21,7 @@ from scheduling.services import (
     refresh,
     reschedule_task,
 )
+from scheduling.services.leasing import postpone_task
 from tests.scheduling.conftest import Add, Keys, Travel
 
 OUTSIDE = "outside.print"
@@ -104,7 +105,7 @@ def test_a_program_without_the_lease_can_neither_complete_nor_fail(queue: DelayQ
     (late,) = poll(OUTSIDE, lease=10)
     travel(11)
     (holder,) = poll(OUTSIDE, lease=10)
-    for token in (late.lease_token, "", "guess"):
+    for token in (late.lease_token, "", "guess", "é", "\ud800"):
         with pytest.raises(LeaseLost):
             complete_task(late.task_id, lease_token=token)
         with pytest.raises(LeaseLost):
@@ -184,6 +185,25 @@ def test_the_ready_list_does_not_grow(keys: Keys, add: Add) -> None:
         add(0, task_type=OUTSIDE)
         poll(OUTSIDE)
     assert keys.ready(f"{OUTSIDE}:0") == []
+
+
+def test_a_poll_pops_no_hint_of_a_later_task(keys: Keys, add: Add) -> None:
+    later = add(60, task_type=OUTSIDE)
+    poll(OUTSIDE)
+    assert list(keys.future(f"{OUTSIDE}:0")) == [later.pk]
+
+
+def test_a_postponed_task_counts_only_its_failed_attempts(queue: DelayQueue, add: Add, travel: Travel) -> None:
+    add(0, task_type=OUTSIDE)
+    for _ in range(2):
+        (task,) = poll(OUTSIDE)
+        fail_task(task.task_id, lease_token=task.lease_token, error="printer on fire")
+        travel(600)
+    (task,) = poll(OUTSIDE)
+    postpone_task(task.task_id, lease_token=task.lease_token, seconds=30)
+    assert (TaskInfo.objects.get().attempts, poll(OUTSIDE)) == (2, [])
+    travel(31)
+    assert [task.attempts for task in poll(OUTSIDE)] == [3]
 
 
 @pytest.mark.parametrize(
