@@ -43,7 +43,8 @@ def test_a_task_and_its_record_are_stored_together(queue: DelayQueue) -> None:
     task = add_task(TYPE, execute_time=NOON, parameters={"article": 7}, priority=2, key="7")
     stored, log = TaskInfo.objects.get(), TaskInfoLog.objects.get()
     assert (stored.task_id, stored.task_type, stored.priority, stored.key) == (task.task_id, TYPE, 2, "7")
-    assert (stored.execute_time, stored.parameters, stored.version) == (NOON, {"article": 7}, 1)
+    assert (stored.execute_time, stored.parameters) == (NOON, {"article": 7})
+    assert (task.version, task.attempts) == (stored.version, stored.attempts) == (1, 0)
     assert (log.task_id, log.status, log.version) == (task.task_id, TaskInfoLog.Status.SCHEDULED, 1)
     assert (log.execute_time, log.parameters, log.key) == (NOON, {"article": 7}, "7")
 
@@ -238,6 +239,8 @@ def test_adding_many_is_all_or_nothing(queue: DelayQueue) -> None:
         ({"task_type": None}, InvalidTask, "not empty"),
         ({"task_type": "a\0b"}, InvalidTask, "no database stores"),
         ({"key": "x" * 192}, InvalidTask, "at most 191"),
+        ({"task_type": "\ud800"}, InvalidTask, "no database stores"),
+        ({"key": "\ud800"}, InvalidTask, "no database stores"),
         ({"key": " 7"}, InvalidTask, "white space"),
         ({"key": 7}, InvalidTask, "must be a text"),
         ({"priority": 40_000}, InvalidTask, "-32768 to 32767"),

@@ -503,7 +503,8 @@ def test_dead_tasks_of_recoverable_types_are_reopened(
     assert run_once(10).executed == 2
     log = TaskInfoLog.objects.get(pk=lost.pk)
     assert (log.status, log.attempts, log.error, log.execute_time) == (Status.EXECUTED, 1, "", lost.execute_time)
-    assert TaskInfoLog.objects.get(pk=moved.pk).status == Status.CANCELLED
+    superseded = TaskInfoLog.objects.get(pk=moved.pk)
+    assert (superseded.status, superseded.version) == (Status.CANCELLED, 2)
     assert TaskInfoLog.objects.get(pk=foreign.pk).status == Status.FAILED
     assert sorted(map(str, recoverable.flat)) == ["None", "again"]
 

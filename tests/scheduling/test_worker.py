@@ -229,7 +229,7 @@ def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> Non
     eventually(nothing_is_pending, 30)
     assert_each_ran_once(tasks)
     assert supervisor.stop() == 0
-    assert "is replaced" in supervisor.output
+    assert supervisor.output.count("died (-9) and is replaced") == supervisor.output.count("is replaced") == 2
 
 
 def test_a_worker_that_dies_again_and_again_is_replaced_more_and_more_slowly(start_manage: StartManage) -> None:
