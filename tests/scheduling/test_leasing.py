@@ -187,12 +187,6 @@ def test_the_ready_list_does_not_grow(keys: Keys, add: Add) -> None:
     assert keys.ready(f"{OUTSIDE}:0") == []
 
 
-def test_a_poll_pops_no_hint_of_a_later_task(keys: Keys, add: Add) -> None:
-    later = add(60, task_type=OUTSIDE)
-    poll(OUTSIDE)
-    assert list(keys.future(f"{OUTSIDE}:0")) == [later.pk]
-
-
 def test_a_postponed_task_counts_only_its_failed_attempts(queue: DelayQueue, add: Add, travel: Travel) -> None:
     add(0, task_type=OUTSIDE)
     for _ in range(2):
