@@ -83,7 +83,7 @@ def test_every_operation_refuses_an_unknown_field(admin: APIClient, documented: 
 def test_an_error_names_the_known_fields_and_all_other_errors(admin: APIClient) -> None:
     response = admin.post(DESK, {"titel": "Budget", "embargo_untill": "2100-01-01T00:00:00Z", "code": 1}).json()
     assert {"titel", "embargo_untill", "title", "non_field_errors"} <= response.keys()
-    assert "embargo_until" in response["embargo_untill"][0]
+    assert ", embargo_until, " in response["embargo_untill"][0]
     assert "status_reason" not in response["embargo_untill"][0], "read-only fields are not suggested"
     assert not Article.objects.exists()
 
