@@ -151,7 +151,7 @@ def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage)
         (["--batch", "0"], "--batch takes a number"),
         (["--processes", "2"], "goes with --forever"),
         (["--forever", "--for", "3"], "not allowed with"),
-        (["--type", "nobody.knows"], "no handler for nobody.knows; this process can run: accounts."),
+        (["--type", "unknown.type"], "no handler for unknown.type; this process can run: accounts."),
     ],
 )
 def test_invalid_arguments_are_refused_with_a_message(manage: Manage, arguments: list[str], complaint: str) -> None:

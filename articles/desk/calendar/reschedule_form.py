@@ -140,7 +140,7 @@ def _misunderstood(form: RescheduleForm) -> Answer:
 
 
 def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
-    reloaded = subject_named(subject.key)  # the refused change has changed the instance
+    reloaded = subject_named(subject.key)  # the refusal left its new time in the instance
     transition = reloaded.transition_at_once(by)
     if transition is None:
         return Answer(str(refusal), refusal.code)
