@@ -30,7 +30,7 @@ REFRESH = timedelta(minutes=15)
 """Refresh interval suggested to calendar apps."""
 
 
-class Roll(Collector):
+class FeedCollector(Collector):
     """Collects feed entries from a month ago to a year ahead."""
 
     def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
@@ -46,41 +46,45 @@ class Roll(Collector):
 
 def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
     """The file for `by`, in UTC."""
-    roll = Roll(choice, by=by, now=now)
+    collector = FeedCollector(choice, by=by, now=now)
     for source in (*SOURCES, unpublished, cancelled_releases, removed_times):
-        source(roll)
-    versions = _versions("article_id", {entry.article for entry in roll.entries if entry.article})
-    releases = _versions("release_id", {entry.release for entry in roll.entries if entry.release})
+        source(collector)
+    versions = _versions("article_id", {entry.article for entry in collector.entries if entry.article})
+    releases = _versions("release_id", {entry.release for entry in collector.entries if entry.release})
     calendar = Calendar.new(name=_("Headline"), prodid="-//Headline//Calendar//EN", refresh_interval=REFRESH)
     calendar.add("X-PUBLISHED-TTL", vDuration(REFRESH))
     head, end, _after = calendar.to_ical().partition(b"END:VCALENDAR")
-    events = [_event(entry, versions.get(entry.article) or releases.get(entry.release, 0)) for entry in roll.entries]
+    events = [
+        _event(entry, versions.get(entry.article) or releases.get(entry.release, 0)) for entry in collector.entries
+    ]
     return b"".join((head, *events, end, b"\r\n"))
 
 
-def unpublished(roll: Roll) -> None:
+def unpublished(collector: FeedCollector) -> None:
     """Articles that readers do not see at their time, or no longer see."""
-    rows = Article.objects.filter(roll.choice.articles(roll.by), status__in=_GONE).select_related("channel", "author")
-    roll.put(rows.only(*COLUMNS), "publish_at", _unpublished)
-    roll.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_unpublished)
+    rows = Article.objects.filter(collector.choice.articles(collector.by), status__in=_GONE).select_related(
+        "channel", "author"
+    )
+    collector.put(rows.only(*COLUMNS), "publish_at", _unpublished)
+    collector.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_unpublished)
 
 
-def cancelled_releases(roll: Roll) -> None:
+def cancelled_releases(collector: FeedCollector) -> None:
     """Cancelled releases, in unfiltered feeds only: they no longer have articles."""
-    if roll.by.has_perm("articles.view_release") and not roll.choice.filters():  # type: ignore[union-attr]
-        roll.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
+    if collector.by.has_perm("articles.view_release") and not collector.choice.filters():  # type: ignore[union-attr]
+        collector.put(Release.objects.filter(status=Release.Status.CANCELLED), "publish_at", release_entry)
 
 
-def removed_times(roll: Roll) -> None:
+def removed_times(collector: FeedCollector) -> None:
     """Times removed within the last month, also of deleted articles."""
-    last = _last_times(roll.now - BACK)
+    last = _last_times(collector.now - BACK)
     articles = {pk for _moment, pk in last}
     there = Article.objects.filter(pk__in=articles).only(*COLUMNS, "update__publish_at").select_related("update")
-    found = {article.pk: article for article in there.filter(roll.choice.articles(roll.by))}
-    gone = set() if roll.choice.filters() else articles - set(there.values_list("pk", flat=True))
+    found = {article.pk: article for article in there.filter(collector.choice.articles(collector.by))}
+    gone = set() if collector.choice.filters() else articles - set(there.values_list("pk", flat=True))
     for (moment, pk), (time, entry) in last.items():
         if pk in gone or (pk in found and time_of(found[pk], moment) is None):
-            roll.entries.append(_as_it_was(moment, time, entry))
+            collector.entries.append(_as_it_was(moment, time, entry))
 
 
 def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
@@ -112,13 +116,20 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
 _GONE = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
 
 
-def _unpublished(article: Article, roll: Collector) -> Entry:
-    return entry_about(roll, article, Kind.PUBLISH, article.goes_live_at or roll.now, Moment.PUBLISH, is_cancelled=True)
-
-
-def _not_unpublished(article: Article, roll: Collector) -> Entry:
+def _unpublished(article: Article, collector: Collector) -> Entry:
     return entry_about(
-        roll, article, Kind.UNPUBLISHING, article.unpublish_at or roll.now, Moment.UNPUBLISH, is_cancelled=True
+        collector, article, Kind.PUBLISH, article.goes_live_at or collector.now, Moment.PUBLISH, is_cancelled=True
+    )
+
+
+def _not_unpublished(article: Article, collector: Collector) -> Entry:
+    return entry_about(
+        collector,
+        article,
+        Kind.UNPUBLISHING,
+        article.unpublish_at or collector.now,
+        Moment.UNPUBLISH,
+        is_cancelled=True,
     )
 
 
