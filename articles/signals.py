@@ -22,7 +22,7 @@ from articles.review import record_words
 from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.services import cancel_keys, database_now
+from scheduling.services import cancel_keys, database_clock_set, database_now
 
 _UPDATE: Any = Article._meta.get_field("update")
 
@@ -215,4 +215,10 @@ def note_renamed_in_feed(instance: Any, created: bool, update_fields: frozenset[
 @receiver(post_delete, sender=get_user_model())
 def purge_deleted_label(**kwargs: Any) -> None:
     """Invalidate all pages: any may show what was deleted."""
+    purge_tags(SITE)
+
+
+@receiver(database_clock_set)
+def purge_all(**kwargs: Any) -> None:
+    """Cached pages show what was live by the clock before, and expire when that would have shown the next change."""
     purge_tags(SITE)

@@ -6,6 +6,7 @@ the process's monotonic clock, which `Clock` synchronises with the database's.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from datetime import UTC, datetime
@@ -14,9 +15,16 @@ from typing import Any
 from django.db import connection
 from django.db.models import DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
+from django.dispatch import Signal
 
 from scheduling.conf import conf
 
+logger = logging.getLogger(__name__)
+
+database_clock_set = Signal()
+"""Sent by a worker soon after the database's clock was set: what it had computed from that clock may be wrong."""
+
+_LEAST_STEP = 1.0  # seconds; less may be a slow network
 _MAX_DRIFT = 0.05  # seconds against the monotonic clock; more means that the clock was set, or the machine slept
 
 
@@ -66,14 +74,20 @@ class Clock:
     def __init__(self) -> None:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._thread = threading.local()  # when it measured: that shows that its connection is alive
+        self._is_measured = False
 
     def measure(self) -> None:
         """Query the database's clock. The estimate may lag by a network round trip but is never ahead.
 
         If it were ahead, hints would be popped before the database finds their tasks due.
         """
+        before, was_measured = self._ahead, self._is_measured
         self._ahead = max(read_database_clock().timestamp() - time.monotonic() for _ in range(3))
         self._thread.measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
+        self._is_measured = True
+        if was_measured and abs(self._ahead - before) > _LEAST_STEP:
+            logger.warning("the database's clock was set by %+.1f seconds", self._ahead - before)
+            database_clock_set.send_robust(type(self))
 
     def measure_if_stale(self) -> bool:
         """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""

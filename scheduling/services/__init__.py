@@ -3,7 +3,7 @@
 Each runs in the caller's transaction or opens one; the queue is updated after the commit.
 """
 
-from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.clock import clock, database_clock_set, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids
@@ -56,6 +56,7 @@ __all__ = [
     "compiled_for",
     "compiled_once",
     "complete_task",
+    "database_clock_set",
     "database_now",
     "delete_by_ids",
     "fail_task",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
 
 from scheduling import ids
-from scheduling.clock import clock, read_database_clock
+from scheduling.clock import clock, database_clock_set, read_database_clock
 from scheduling.conf import conf
 from scheduling.ids import new_task_ids
 from scheduling.maintenance import Maintenance, Periodic
@@ -53,6 +54,22 @@ def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds
         assert clock.measure_if_stale()
         assert abs(clock.offset + seconds) < 5  # reported by the heartbeat and an alert
         assert not clock.measure_if_stale()
+
+
+def test_a_worker_says_once_that_the_databases_clock_was_set(travel: Travel, caplog: pytest.LogCaptureFixture) -> None:
+    """But not for less than a second, which may be the network."""
+    signals = list[Any]()
+    receiver = lambda **values: signals.append(values)  # noqa: E731 (it is connected and disconnected)
+    clock.measure()
+    database_clock_set.connect(receiver)
+    try:
+        for seconds in (0.4, 600, 0, -600):
+            travel(seconds)
+            clock.measure()
+    finally:
+        database_clock_set.disconnect(receiver)
+    assert len(signals) == 2
+    assert [round(float(text.split()[-2])) for text in caplog.messages if "was set by" in text] == [600, -600]
 
 
 def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: Keys, add: Add, notes: Notes) -> None:

@@ -28,7 +28,7 @@ from articles.cache.versions import invalidate
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
 from articles.search import reconcile_index
-from scheduling.services import run_due
+from scheduling.services import database_clock_set, run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
 from tests.articles.image_files import make_image
 from tests.harness import free_port
@@ -310,6 +310,13 @@ def _put_midnight(settings: Any, hours: int) -> None:
 
 
 @pytest.mark.usefixtures("far_from_midnight")
+def test_a_page_is_built_again_after_the_databases_clock_was_set() -> None:
+    live()
+    assert cost("/latest/") > 0 == cost("/latest/")
+    database_clock_set.send_robust(None)
+    assert cost("/latest/") > 0 == cost("/latest/")
+
+
 def test_browsers_revalidate_and_purged_proxies_cache_for_the_ttl(settings: Any) -> None:
     live()
     assert get("/")["Cache-Control"] == "public, max-age=0"
