@@ -9,6 +9,7 @@ from django.urls import path
 
 settings.configure(
     ALLOWED_HOSTS=["*"],
+    LOG_FORMAT="text",  # for gunicorn.conf.py, which it has in common with Headline
     MIDDLEWARE=[],
     ROOT_URLCONF=__name__,
     SECRET_KEY="a-key-that-guards-nothing-here",  # noqa: S106 (nothing is signed)
