@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import MySQLdb
@@ -59,6 +60,7 @@ def connect(stand: Stand) -> Any:
 
 
 _SPREAD = 6.0  # seconds over which the tasks of a burst become due
+_FURTHER_KEYS = 1500  # of 50 ms each: more than a minute to load
 
 Fault = Callable[[Scene], AbstractContextManager[object]]
 
@@ -318,6 +320,66 @@ def fill_redis(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def evict_from_redis(scene: Scene) -> Iterator[None]:
+    """Redis is out of memory, and evicts any keys to make room."""
+
+    def shrink(client: redis.Redis) -> None:
+        memory = client.info("memory")
+        client.config_set("maxmemory-policy", "allkeys-random")
+        client.config_set("maxmemory", str(memory["used_memory"] - memory["used_memory_dataset"] // 2))
+
+    _configure(scene, shrink)
+    yield
+    _configure(scene, lambda client: client.config_set("maxmemory", "0"))
+    _configure(scene, lambda client: client.config_set("maxmemory-policy", "noeviction"))
+
+
+@contextmanager
+def load_redis(scene: Scene) -> Iterator[None]:
+    """Redis is killed, and loads its data for long after its restart: until then it refuses all commands."""
+    server = scene.stand.redis
+    with _stored(scene, further=_FURTHER_KEYS) as file:
+        server.kill()
+        server.launch("--key-load-delay", "50000", "--loading-process-events-interval-bytes", "1024")
+        yield
+        eventually(lambda: _configure(scene, lambda client: client.config_set("key-load-delay", "0")), 60)
+        server.wait_until_ready()
+        assert file.exists(), "nothing was loaded"
+    _configure(scene, lambda client: client.delete(*_names(_FURTHER_KEYS)))
+
+
+@contextmanager
+def restore_redis(scene: Scene) -> Iterator[None]:
+    """A replica takes over that has received nothing for as long as the fault lasts."""
+    with _stored(scene):
+        yield
+        scene.stand.redis.kill()
+        scene.stand.redis.start()
+
+
+@contextmanager
+def _stored(scene: Scene, *, further: int = 0) -> Iterator[Path]:
+    """The present contents of Redis, with some more keys, in the file that it loads when it starts."""
+    file = scene.stand.redis.cwd / "dump.rdb"
+
+    def store(client: redis.Redis) -> None:
+        client.config_set("rdbcompression", "no")
+        if further:
+            client.mset(dict.fromkeys(_names(further), "x" * 1024))
+        client.save()
+
+    _configure(scene, store)
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)  # so that it starts empty after other faults
+
+
+def _names(count: int) -> list[str]:
+    return [f"further:{number}" for number in range(count)]
+
+
+@contextmanager
 def demote_redis(scene: Scene) -> Iterator[None]:
     """A failover leaves a replica, which is read-only."""
     _configure(scene, lambda client: client.replicaof("127.0.0.1", "1"))
@@ -335,6 +397,19 @@ def set_redis_back(scene: Scene) -> Iterator[None]:
                 client.pexpire(key, 3_600_000)
 
     _configure(scene, extend)
+    yield
+
+
+@contextmanager
+def set_redis_ahead(scene: Scene) -> Iterator[None]:
+    """Redis' clock is set ahead: keys that expire do so now."""
+
+    def expire(client: redis.Redis) -> None:
+        for key in client.scan_iter("*"):
+            if client.pttl(key) >= 0:
+                client.delete(key)
+
+    _configure(scene, expire)
     yield
 
 
@@ -366,10 +441,13 @@ def offer_early_hints(scene: Scene) -> Iterator[None]:
     yield
 
 
-def _configure(scene: Scene, change: Callable[[redis.Redis], object]) -> None:
+def _configure(scene: Scene, change: Callable[[redis.Redis], object]) -> bool:
+    """Whether Redis did it."""
     with suppress(redis.RedisError):
         client = redis.Redis.from_url(scene.stand.environment["REDIS_URL"], socket_timeout=1.0)
         change(client)
+        return True
+    return False
 
 
 @contextmanager
@@ -555,8 +633,12 @@ KINDS: Mapping[str, Kind] = {
     "Redis killed": Kind(kill_redis, "redis"),
     "Redis frozen": Kind(freeze_redis, "redis"),
     "Redis full": Kind(fill_redis, "redis"),
+    "Redis evicting": Kind(evict_from_redis, "redis"),
+    "Redis loading": Kind(load_redis, "redis"),
     "Redis read-only": Kind(demote_redis, "redis"),
+    "Redis restored from a stale replica": Kind(restore_redis, "redis"),
     "Redis' clock set back": Kind(set_redis_back, "redis", lasts=False),
+    "Redis' clock set ahead": Kind(set_redis_ahead, "redis", lasts=False),
     "foreign keys in Redis": Kind(write_garbage, "redis", lasts=False),
     "early hints": Kind(offer_early_hints, "redis", lasts=False, weight=2),
     "MariaDB: black hole": Kind(_between("mariadb", _swallow), "mariadb network"),

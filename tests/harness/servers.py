@@ -40,10 +40,20 @@ class Server:
 
     def start(self) -> Server:
         """Start it; AssertionError with its output when it ends instead of listening."""
-        self.process = process = Process(self.command, cwd=self.cwd)
+        self.launch()
+        self.wait_until_ready()
+        return self
+
+    def launch(self, *options: str) -> None:
+        """Start it, this time with further options, and do not wait for it."""
+        self.process = Process([*self.command, *options], cwd=self.cwd)
+
+    def wait_until_ready(self) -> None:
+        """Return when it responds; AssertionError with its output when it ends instead."""
+        process = self.process
+        assert process is not None
         eventually(lambda: self._responses() or not process.alive(), 60, f"{self.command[0]} does not answer")
         assert process.alive(), f"{self.command[0]} did not start:\n{process.output}"
-        return self
 
     def _responses(self) -> bool:
         try:
