@@ -10,11 +10,11 @@ import django
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
-from django.utils import timezone  # noqa: E402
 
 from articles.models import Channel, NotificationPreference  # noqa: E402
 from articles.roles import Role  # noqa: E402
 from headline.api.models import ApiToken  # noqa: E402
+from scheduling.clock import read_database_clock  # noqa: E402
 from tests.articles.factories import make_editor, make_member  # noqa: E402
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     }
     User.objects.filter(username="subscriber").update(email="subscriber@example.org")
     NotificationPreference.objects.create(user=users["subscriber"], mail=["approved", "published"])
-    later = timezone.now() + timedelta(days=1)
+    later = read_database_clock() + timedelta(days=1)
     tokens = {name: ApiToken.objects.issue(user, name=name, expires_at=later)[1] for name, user in users.items()}
     print(json.dumps(tokens))  # noqa: T201
 

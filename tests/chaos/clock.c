@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -51,4 +52,14 @@ time_t time(time_t *now) {
     if (now)
         *now = precise.tv_sec;
     return precise.tv_sec;
+}
+
+/* A wait ends at a moment of the wall clock, which the kernel reads, or of the monotonic one, which is near zero. */
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict end) {
+    if (end->tv_sec < 1000000000)
+        return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, end);
+    int64_t moment = end->tv_sec * INT64_C(1000000000) + end->tv_nsec - (offset ? *offset : 0);
+    struct timespec real = {moment / INT64_C(1000000000), moment % INT64_C(1000000000)};
+    return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &real);
 }

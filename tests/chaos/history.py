@@ -1,7 +1,7 @@
 """The history of a proof: every request, observation and fault, as JSON lines in a file.
 
-It is written by the harness, outside the system under test. Times are seconds since 1970, by the clock of the machine
-that MariaDB runs on, too, and that no fault changes.
+It is written by the harness, outside the system under test. Times are seconds since 1970, by a clock that no fault
+changes, and that MariaDB has, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -160,6 +161,25 @@ def operations(records: Iterable[Record]) -> list[Operation]:
     return sorted(found, key=lambda one: one.began)
 
 
+_ahead = 0.0
+
+
 def now() -> float:
     """The time of a record."""
-    return time.time()
+    return time.time() + _ahead
+
+
+def ahead() -> float:
+    """Seconds by which it is ahead of this machine's clock."""
+    return _ahead
+
+
+@contextmanager
+def at_another_time(begin: float) -> Iterator[None]:
+    """It is `begin` now, and time goes on from then while the block lasts."""
+    global _ahead
+    _ahead = begin - time.time()
+    try:
+        yield
+    finally:
+        _ahead = 0.0

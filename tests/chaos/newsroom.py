@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
@@ -69,6 +69,7 @@ class Newsroom:
     tokens: Mapping[str, str]
     stand: Stand
     stories: list[Story] = field(default_factory=list)
+    zone: tzinfo = UTC  #: in which editors write times
     stock: Sequence[Story] = ()  #: articles that were there before the editors, in the order of their times
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _numbers: int = 0
@@ -97,9 +98,9 @@ class Newsroom:
         return float(stored["begin"])
 
 
-def iso(moment: float) -> str:
+def iso(moment: float, zone: tzinfo = UTC) -> str:
     """In ISO 8601."""
-    return datetime.fromtimestamp(moment, UTC).isoformat()
+    return datetime.fromtimestamp(moment, zone).isoformat()
 
 
 class Uncertain(Exception):
@@ -160,7 +161,10 @@ class Editor:
 
     def moment(self, least: float = 0.3) -> str:
         """A time soon."""
-        return iso(now() + self.random.uniform(least, FAR))
+        return self._iso(now() + self.random.uniform(least, FAR))
+
+    def _iso(self, moment: float) -> str:
+        return iso(moment, self.newsroom.zone)
 
     # Operations
 
@@ -199,7 +203,7 @@ class Editor:
     def embargo(self, story: Story) -> None:
         """Set an embargo, often beyond the time to go live, or lift it."""
         begin = datetime.fromisoformat(story.publish_at).timestamp() if story.publish_at else now()
-        until = iso(begin + self.random.uniform(0.5, FAR / 2)) if self.random.random() < 0.8 else None
+        until = self._iso(begin + self.random.uniform(0.5, FAR / 2)) if self.random.random() < 0.8 else None
         self.on(story, "set_embargo", "embargo/", until=until)
 
     def unpublish(self, story: Story) -> None:
@@ -223,7 +227,7 @@ class Editor:
     def end(self, story: Story) -> None:
         """Set a time to be unpublished."""
         after = datetime.fromisoformat(story.publish_at).timestamp() if story.publish_at else now()
-        moment = iso(max(after, now()) + self.random.uniform(0.5, FAR))
+        moment = self._iso(max(after, now()) + self.random.uniform(0.5, FAR))
         self.change(story, {"unpublish_at": moment}, {"unpublish_at": moment}, by="chief")
 
     def schedule_update(self, story: Story) -> None:

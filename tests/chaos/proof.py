@@ -12,14 +12,16 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import MySQLdb
 
 from tests.chaos.checker import LATEST, Verdict, check
+from tests.chaos.clocks import Clocks, environment_of
 from tests.chaos.dump import dump
 from tests.chaos.faults import KINDS, Scene, as_root
-from tests.chaos.history import FaultRecord, History, now
+from tests.chaos.history import FaultRecord, History, at_another_time, now
 from tests.chaos.newsroom import ATTEMPTS, TIMEOUT, Editor, Newsroom
 from tests.chaos.outside import Outside
 from tests.chaos.plan import RATE, Planned, draw
@@ -68,20 +70,26 @@ def prove(
     settings: str = "{}",
     latest: float = LATEST,
     settled: float = SETTLED,
+    begin: datetime | None = None,
 ) -> Proof:
-    """Run a proof with the code in `source`; the same seed draws the same plan."""
+    """Run a proof with the code in `source`; the same seed draws the same plan.
+
+    `begin` is what the clocks of all machines show in the beginning, in the newsroom's time zone.
+    """
     plan = draw(seed, seconds, kinds=kinds, rate=rate)
 
     def work(newsroom: Newsroom, scene: Scene) -> float:
         if load and load.articles:
-            begin = newsroom.store(load.articles, seconds)
-            time.sleep(max(0.0, begin - now()))
+            first_due = newsroom.store(load.articles, seconds)
+            time.sleep(max(0.0, first_due - now()))
         with readers_at_work(newsroom, seed, load or Load()):
             with editors_at_work(newsroom, seed, load or Load()):
                 Faults(scene, plan).run(seconds)
             return settle(scene, settled)
 
-    verdict, history = account(stand, directory, work, seed=seed, source=source, settings=settings, latest=latest)
+    verdict, history = account(
+        stand, directory, work, seed=seed, source=source, settings=settings, latest=latest, begin=begin
+    )
     faults = [one for one in History.read(history) if isinstance(one, FaultRecord)]
     return Proof(seed, seconds, verdict, faults, history)
 
@@ -99,28 +107,34 @@ def account(
     has_cdn: bool = True,
     make_system: Callable[[Outside], System] | None = None,
     address: str = HOST,
+    begin: datetime | None = None,
 ) -> tuple[Verdict, Path]:
     """The verdict on what happens while `work` uses the system, and the history.
 
     `work` returns the time before which everything that was due must be done, see `settle`. `make_system` makes
-    another system than the usual one, which reaches mail server and CDN at `address`.
+    another system than the usual one, which reaches mail server and CDN at `address`. `begin`: see `prove`.
     """
     empty(stand)
     path = directory / f"history-{seed}.jsonl"
     with ExitStack() as stack:
+        if begin:
+            stack.enter_context(at_another_time(begin.timestamp()))
+        clocks = Clocks(directory, "mariadb", "web", "workers") if with_clocks and not make_system else None
+        if begin and clocks:
+            stack.enter_context(environment_of(stand.mariadb, clocks.environment("mariadb")))
         history = stack.enter_context(closing(History(path)))
         stack.enter_context(limited_rights(stand))
         outside = stack.enter_context(Outside(history, has_cdn=has_cdn, address=address))
+        environment = {**outside.environment, **({"TIME_ZONE": str(begin.tzinfo)} if begin else {})}
         system = (
             make_system(outside)
             if make_system
-            else System(
-                stand, directory, outside=outside.environment, source=source, settings=settings, with_clocks=with_clocks
-            )
+            else System(stand, directory, outside=environment, source=source, settings=settings, clocks=clocks)
         )
         stack.enter_context(system)
         stack.callback(lambda: system.log_to(directory / f"output-{seed}.txt"))
         newsroom = Newsroom(history, system.port, stand.run("tests.chaos.cast"), stand)
+        newsroom.zone = begin.tzinfo if begin and begin.tzinfo else UTC
         scene = Scene(system, outside, history, random.Random(seed))
         reader = Reader(newsroom, -seed - 1, pause=0.0)
         settled_at = work(newsroom, scene)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -15,10 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.chaos.clocks import Clocks
 from tests.chaos.proxy import Proxy
 from tests.harness import Process, PythonProcess, Stand, base_dir, eventually, free_port, python
-
-_CLOCK = Path(__file__).with_name("clock.c")
 
 WEB_PROCESSES = 2
 WORKER_PROCESSES = 2
@@ -35,20 +32,22 @@ class System:
         outside: Mapping[str, str],
         source: Path = base_dir,
         settings: str = "{}",
-        with_clocks: bool = True,
+        clocks: Clocks | None = None,
     ) -> None:
         """`outside` are the variables that name the mail server and the CDN.
 
         `source` has the code of the web server and the workers, and `settings` other settings for them, as JSON.
-        Without clocks that can be set, processes start faster.
+        `clocks` are those of the machines "web" and "workers"; without, processes start faster.
         """
         self.stand = stand
         self._outside = outside
         self._source = source
         self._directory = directory
         self._settings = settings
-        self._with_clocks = with_clocks
-        self._is_production = with_clocks or source != base_dir  #: and not made from processes that imported all before
+        self._clocks = clocks
+        self._is_production = (
+            clocks is not None or source != base_dir
+        )  #: and not made from processes that imported all before
         self._resources = ExitStack()
         self._lock = threading.Lock()
         self.port = free_port()
@@ -61,8 +60,6 @@ class System:
         self.mariadb_proxy = self._resources.enter_context(Proxy(self.stand.mariadb.port))
         self.redis_proxy = self._resources.enter_context(Proxy(self.stand.redis.port))
         self._resources.callback(self._end_processes)
-        if self._with_clocks:
-            self._make_clocks()
         self.start_web()
         self.start_workers()
         eventually(lambda: self.is_ready() or not self.web.alive(), 120, "the web server does not answer")
@@ -74,12 +71,6 @@ class System:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._resources.close()
-
-    def _make_clocks(self) -> None:
-        library = str(self._directory / "clock.so")
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, str(_CLOCK), "-ldl"], check=True)
-        for machine in ("web", "workers"):
-            (self._directory / f"clock-{machine}").write_bytes(bytes(8))
 
     def start_web(self) -> None:
         """Start gunicorn with two processes."""
@@ -116,8 +107,8 @@ class System:
 
     def set_clock(self, of: str, seconds: float) -> None:
         """Set the clock of the web server's or the workers' machine so much ahead."""
-        with (self._directory / f"clock-{of}").open("r+b") as file:
-            file.write(struct.pack("q", round(seconds * 1e9)))
+        assert self._clocks is not None
+        self._clocks.set(of, seconds)
 
     def is_ready(self) -> bool:
         """Whether the web server serves pages."""
@@ -140,9 +131,8 @@ class System:
             "SITE_URL": self.url,
             "TEST_SETTINGS": self._settings,
         }
-        if self._with_clocks:
-            library, offset = self._directory / "clock.so", self._directory / f"clock-{machine}"
-            environment |= {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
+        if self._clocks:
+            environment |= self._clocks.environment(machine)
         if self._is_production:
             process = Process([python, "-u", *command], env=environment, cwd=self._source)
         else:

@@ -72,7 +72,7 @@ class HostsSystem(System):
     stand: ClusterStand
 
     def __init__(self, stand: ClusterStand, directory: Path, *, outside: Mapping[str, str], settings: str) -> None:
-        super().__init__(stand, directory, outside=outside, settings=settings, with_clocks=False)
+        super().__init__(stand, directory, outside=outside, settings=settings)
         self._is_production = True
         self.webs: dict[int, Process] = {}
         self.supervisors: dict[int, Process] = {}
