@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import DateTimeField, Func, Value
+from django.db.models import BigIntegerField, DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 from django.dispatch import Signal
 
@@ -41,6 +41,24 @@ class DatabaseNow(Func):
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """This process's clock as a parameter of the statement."""
         return compiler.compile(Value(datetime.now(UTC), output_field=self.output_field))
+
+
+class EpochMicroseconds(Func):
+    """A time as microseconds since 1970: an integer, which costs less to read than a datetime."""
+
+    arity = 1
+    output_field = BigIntegerField()
+
+    def as_mysql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """Whatever the time zone of the session is."""
+        template = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %(expressions)s)"
+        return self.as_sql(compiler, connection, template=template, **extra)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """SQLite stores text, which has no fraction if that is zero."""
+        whole = "CAST(STRFTIME('%%%%s', SUBSTR(%(expressions)s, 1, 19)) AS INTEGER) * 1000000"
+        fraction = "CAST(SUBSTR(%(expressions)s || '.000000', 21, 6) AS INTEGER)"
+        return self.as_sql(compiler, connection, template=f"({whole} + {fraction})", **extra)
 
 
 def database_now() -> Combinable:

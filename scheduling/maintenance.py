@@ -28,6 +28,7 @@ from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
+_WAITS = 5.0  # seconds of a refresh in which it makes room for tasks; a worker may be busy all the time
 _DELETE_AFTER = timedelta(days=1)  # age at which the heartbeat of a dead worker is deleted
 
 
@@ -68,8 +69,17 @@ class Periodic:
 class Maintenance:
     """Runs `sweep`, `refresh_and_prune` and `beat_if_due` every `SWEEP_INTERVAL` while the `with` block lasts."""
 
-    def __init__(self, worker: str, task_types: list[str], queue: DelayQueue, breakers: Breakers | None = None) -> None:
+    def __init__(
+        self,
+        worker: str,
+        task_types: list[str],
+        queue: DelayQueue,
+        breakers: Breakers | None = None,
+        wait_until_idle: Callable[[float], None] = lambda until: None,
+    ) -> None:
+        """`wait_until_idle` returns when the worker has nothing to run for a while, or at a monotonic time."""
         self.worker = worker
+        self.wait_until_idle = wait_until_idle
         self.task_types = task_types
         self.queue = queue
         self.breakers = breakers or Breakers()
@@ -124,7 +134,8 @@ class Maintenance:
 
     def refresh(self) -> None:
         """Refresh; if another node holds the lock, try again soon, because it may have died."""
-        report = refresh()
+        until = time.monotonic() + _WAITS
+        report = refresh(pause=lambda: self.wait_until_idle(until))
         logger.debug("%s", report)
         if report.skipped:
             self._refresh.wait(conf.MAX_SLEEP)

@@ -37,7 +37,8 @@ _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
 _PREPARATION = 0.004  # seconds from popping hints to the commit, about
-_SWITCH_INTERVAL = 0.0005  # seconds the maintenance thread may keep the interpreter when the worker wants it
+_SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
+_PAGE, _GLANCE = 0.004, 0.001  # seconds: a part of a refresh, and between two looks whether there is time for it
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
 _GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
 _MAX_IDLE_ROUNDS = 200  # idle rounds after which `drain` leaves the rest to the next run
@@ -84,7 +85,8 @@ class Worker:
         gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
         lateness.begin(self.task_types)
         with ExitStack() as stack:
-            stack.enter_context(Maintenance(self.name, sorted(self.task_types), self.queue, self.breakers))
+            types, wait = sorted(self.task_types), self.turn.wait_until_idle
+            stack.enter_context(Maintenance(self.name, types, self.queue, self.breakers, wait))
             stack.enter_context(SideEffects(self.at_least_once_types))
             for other in self._others():
                 stack.enter_context(self.in_thread(other, stopping, deadline))
@@ -235,15 +237,16 @@ class Worker:
         return None
 
     def _run(self, found: PoppedAt) -> None:
-        report = run_popped(
-            found.popped,
-            worker=self.name,
-            queue=self.queue,
-            breakers=self.breakers,
-            beat=self.beat,
-            busy_since=found.busy_since,
-            until_ms=found.until_ms,
-        )
+        with self.turn.running():
+            report = run_popped(
+                found.popped,
+                worker=self.name,
+                queue=self.queue,
+                breakers=self.breakers,
+                beat=self.beat,
+                busy_since=found.busy_since,
+                until_ms=found.until_ms,
+            )
         lateness.add(report.late)
         report.late.clear()
         self.total += report
@@ -288,6 +291,21 @@ class Turn:
         self.failures = 0  # rounds that failed
         self.next_due_ms: int | None = None  # when the next hint becomes due, as far as the queue knows
         self.busy_since: datetime | None = None  # when hints were last looked for in vain, unless that was just now
+        self._running: set[int] = set()  # threads that run tasks now
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """This thread runs tasks while the block lasts."""
+        self._running.add(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._running.discard(threading.get_ident())
+
+    def wait_until_idle(self, until: float) -> None:
+        """Return when nothing runs or becomes due within some milliseconds, or at this monotonic time."""
+        while time.monotonic() < until and (self._running or _until(self.next_due_ms) < _AHEAD + _PAGE):
+            time.sleep(_GLANCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from scheduling.models import TaskInfo
 
@@ -23,8 +24,7 @@ def to_milliseconds(moment: datetime) -> int:
     return math.ceil(moment.timestamp() * 1000)
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """What a queue stores of a task: its id, topic and due time."""
 
     task_id: int

@@ -6,19 +6,19 @@ Everything here is additive and idempotent: no key is emptied first, and the row
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
 from scheduling import registry
-from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.clock import EpochMicroseconds, clock, database_now, read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import ReconcilersFailed
 from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
-from scheduling.queues import DelayQueue, Hint, Topic, get_queue, to_milliseconds
+from scheduling.queues import DelayQueue, Hint, Topic, get_queue
 from scheduling.services.changing import reopen_recoverable
 from scheduling.services.retry import record_expired_lease
 from scheduling.transactions import log_failure, retried
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 _READY_SAMPLE = 100  # ready ids read per topic; at least one of them should still be pending
 _SAME_INSTANT_PAGE = 100_000  # rows per page: for each page, MariaDB scans an instant from its beginning
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OUT_OF_ORDER = timedelta(seconds=1)  # a worker may be running tasks due this much before the next ready one
 
 
@@ -41,8 +42,10 @@ class RefreshReport:
     skipped: bool = False  #: another node holds the refresh lock
 
 
-def refresh() -> RefreshReport:
+def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
     """One pass: load the window, promote what is due, free expired leases, sweep, reconcile.
+
+    `pause` is called between its parts, of some milliseconds each, and may wait while the process has more urgent work.
 
     Only the holder of the refresh lock runs it; any other caller returns at once with `skipped`. Raises when the
     database fails; without Redis it still reconciles and frees leases. A reconciler that raises does not stop the
@@ -54,29 +57,30 @@ def refresh() -> RefreshReport:
         return RefreshReport(skipped=True)
     try:
         clock.measure()
-        return _pass(queue)
+        return _pass(queue, pause)
     finally:
         queue.release(token)
 
 
-def _pass(queue: DelayQueue) -> RefreshReport:
+def _pass(queue: DelayQueue, pause: Callable[[], None]) -> RefreshReport:
     report = RefreshReport()
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
-    for page in _window_pages(clock.now()):
+    for page in _window_pages(clock.now(), pause):
         pushed = queue.push(page, now_ms=_now_ms())
         report.loaded += pushed.added
         report.promoted += pushed.promoted
     report.promoted += queue.promote(now_ms=_now_ms())
     report.requeued += sweep(queue)
     report.reconciled += reopen_recoverable()  # what reconcilers add, they push
-    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report))]
+    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report, pause))]
     if failed:
         raise ReconcilersFailed(failed, report)
     return report
 
 
-def _reconcile(reconcile: registry.Reconciler, report: RefreshReport) -> str:
+def _reconcile(reconcile: registry.Reconciler, report: RefreshReport, pause: Callable[[], None]) -> str:
     """Run one reconciler; returns its name if it failed."""
+    pause()
     try:
         report.reconciled += reconcile()
     except Exception as error:
@@ -136,25 +140,29 @@ def _topics_due_before(moment: datetime) -> list[Topic]:
     return [(task_type, priority) for task_type, priority, first in topics_with_tasks() if first <= moment]
 
 
-def _window_pages(now: datetime) -> Iterator[list[Hint]]:
+def _window_pages(now: datetime, pause: Callable[[], None]) -> Iterator[list[Hint]]:
     """Hints of all tasks due within the window, in keyset pages; overdue tasks are left to the sweep."""
     start = now - timedelta(seconds=conf.SWEEP_GRACE)
     end = now + timedelta(seconds=conf.PRELOAD_WINDOW)
     for task_type, priority, first in topics_with_tasks():
         if first <= end:
-            yield from _topic_pages((task_type, priority), start, end)
+            yield from _topic_pages((task_type, priority), start, end, pause)
 
 
-def _topic_pages(topic: Topic, start: datetime, end: datetime) -> Iterator[list[Hint]]:
+def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[], None]) -> Iterator[list[Hint]]:
     window = TaskInfo.objects.topic(*topic).filter(execute_time__lte=end).oldest_first()
-    hints = window.values_list("task_id", "execute_time")  # covered by the due index
+    hints = window.values_list("task_id", EpochMicroseconds("execute_time"))  # covered by the due index
     size = conf.PAGE_SIZE
+    pause()
     rows = list(hints.filter(execute_time__gte=start)[:size])
     while rows:
         for first in range(0, len(rows), size):
-            yield [Hint(task_id, topic, to_milliseconds(due)) for task_id, due in rows[first : first + size]]
-        last_id, start = rows[-1]
+            pause()
+            yield [Hint(task_id, topic, -(-due // 1000)) for task_id, due in rows[first : first + size]]
+        last_id, last_due = rows[-1]
+        start = _EPOCH + timedelta(microseconds=last_due)
         rest_of_instant = hints.filter(execute_time=start, task_id__gt=last_id)
+        pause()
         rows = list(rest_of_instant[:_SAME_INSTANT_PAGE]) or list(hints.filter(execute_time__gt=start)[:size])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,12 +14,14 @@ import redis
 from django.db import OperationalError, connection, transaction
 
 from scheduling import registry
+from scheduling.clock import EpochMicroseconds, clock
 from scheduling.conf import conf
 from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, by_ids
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.queues.topics import encode_id
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due, run_once, sweep
+from scheduling.worker import Turn
 from tests.harness import eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
@@ -55,6 +58,27 @@ def test_the_whole_window_is_reloaded_after_redis_lost_everything(keys: Keys, se
     assert refresh().loaded == 55
     assert keys.future() == before
     assert set(ids) <= set(keys.future())
+
+
+@pytest.mark.parametrize("microsecond", [0, 1, 499_999, 999_999])
+def test_a_time_in_microseconds_is_exact(keys: Keys, add: Add, microsecond: int) -> None:
+    moment = (read_database_clock() + timedelta(minutes=1)).replace(microsecond=microsecond)
+    task = add_task(TYPE, execute_time=moment, parameters={})
+    (found,) = by_ids([task.task_id]).values_list(EpochMicroseconds("execute_time"), flat=True)
+    assert found == int(moment.replace(microsecond=0).timestamp()) * 1_000_000 + microsecond
+
+
+def test_a_refresh_makes_room_for_tasks_for_a_while() -> None:
+    turn, began = Turn(), time.monotonic()
+    turn.wait_until_idle(began + 60)
+    with turn.running():
+        turn.wait_until_idle(time.monotonic() + 0.01)
+        thread = threading.Thread(target=turn.wait_until_idle, args=[began + 60])
+        thread.start()
+    thread.join()
+    turn.next_due_ms = int(clock.timestamp() * 1000) + 5
+    turn.wait_until_idle(time.monotonic() + 0.01)
+    assert 0.02 <= time.monotonic() - began < 60
 
 
 def test_tasks_of_the_same_instant_are_all_loaded_across_pages(keys: Keys, settings: Any) -> None:
