@@ -22,13 +22,18 @@ MOST = 10_000
 """Rows that are counted, sorted and selected at once."""
 
 
+def count_up_to(most: int, rows: QuerySet[Any]) -> int:
+    """The number of rows, without reading more than these."""
+    return rows.order_by().values_list("pk")[:most].count()
+
+
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
     """Stops counting at `MOST`."""
 
     @cached_property
     def count(self) -> int:
         """The number of rows, up to the limit."""
-        return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:MOST].count()
+        return count_up_to(MOST, cast("QuerySet[Any]", self.object_list))
 
     @property
     def spoken_count(self) -> str:

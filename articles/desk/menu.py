@@ -12,11 +12,14 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from articles.desk.bounded import count_up_to
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
 from articles.desk.system import may_see_system
 from articles.models import Article
 from articles.review import at_own_stage
+
+MOST = 100
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
@@ -53,12 +56,12 @@ ICONS = {
 
 
 def queue_length(request: HttpRequest) -> int:
-    """Number of articles that need review at a stage of the user."""
-    return at_own_stage(Article.objects.needing_review(), request.user).count()
+    """Number of articles that need review at a stage of the user, `MOST` at most."""
+    return count_up_to(MOST, at_own_stage(Article.objects.needing_review(), request.user))
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
-"""Badges of menu items; hidden when 0."""
+"""Badges of menu items; hidden when 0, and "99+" from `MOST` on."""
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -128,4 +131,5 @@ def _link(title: str, address: str, icon: str) -> dict[str, Any]:
 def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
     name = row["object_name"]
     count = COUNTS[name](request) if name in COUNTS else 0
-    return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": count} if count else {})
+    badge = str(count) if count < MOST else f"{MOST - 1}+"
+    return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": badge} if count else {})

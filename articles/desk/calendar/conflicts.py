@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.conf import settings
@@ -19,10 +21,10 @@ from articles.workflow import UNAPPROVED, WAITING
 
 def mark_conflicts(sheet: Sheet) -> None:
     """Mark upcoming entries with a neighbour in their channel, including neighbours that are not shown. One query."""
-    shown = [entry.article for entry in sheet.entries if entry.article and _may_conflict(entry)]
+    shown = {entry.article: entry.at for entry in sheet.entries if entry.article and _may_conflict(entry)}
     if not shown:
         return
-    conflicting = _conflicting(shown, sheet.slots[0].span.start, sheet.slots[-1].span.end)
+    conflicting = _conflicting(shown)
     for slot in sheet.slots:
         slot.entries = [
             entry.marked(Mark.CONFLICT) if _may_conflict(entry) and entry.article in conflicting else entry
@@ -34,17 +36,26 @@ def _may_conflict(entry: Entry) -> bool:
     return entry.kind is Kind.PUBLISH and bool(entry.channel)
 
 
-def _conflicting(article_ids: Collection[int], start: datetime, end: datetime) -> set[int]:
+def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
     """Those of these articles that have a neighbour; the database compares each article with the next."""
     apart = settings.CALENDAR_CONFLICT
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
-    rows = Article.objects.filter(
-        FREE, publish_at__range=(start - apart, end + apart), status__in=statuses, channel__isnull=False
-    )
+    spans = (Q(publish_at__range=span) for span in _around(shown.values(), apart))
+    rows = Article.objects.filter(reduce(or_, spans), FREE, status__in=statuses, channel__isnull=False)
     in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
     beside = rows.annotate(
         before=Window(Lag("publish_at"), **in_channel), after=Window(Lead("publish_at"), **in_channel)
     )
     near = beside.filter(Q(before__gte=F("publish_at") - apart) | Q(after__lte=F("publish_at") + apart))
-    found = Article.objects.filter(pk__in=article_ids).filter(pk__in=near.values("pk"))
-    return set(found.order_by().values_list("pk", flat=True))
+    return shown.keys() & set(near.values_list("pk", flat=True))
+
+
+def _around(moments: Iterable[datetime], apart: timedelta) -> list[tuple[datetime, datetime]]:
+    """The spans in which neighbours of these times are, without overlaps: of each hour few articles are shown."""
+    spans: list[tuple[datetime, datetime]] = []
+    for moment in sorted(moments):
+        begin = moment - apart
+        if spans and begin <= spans[-1][1]:
+            begin = spans.pop()[0]
+        spans.append((begin, moment + apart))
+    return spans
