@@ -26,8 +26,8 @@ class Settings:
     PUSH_TIMEOUT: float = 0.05  #: seconds a push to Redis may take inside a request
     POP_TIMEOUT: float = 1.0  #: seconds a worker waits for a response of Redis
     REDIS_RETRY_INTERVAL: float = 1.0  #: seconds before an unreachable Redis is tried again
-    BATCH_SIZE: int = 500  #: tasks in one transaction at most
-    PROMOTE_LIMIT: int = 500  #: members moved by one Lua call at most
+    BATCH_SIZE: int = 1000  #: tasks in one transaction at most
+    PROMOTE_LIMIT: int = 1000  #: members moved by one Lua call at most
     PAGE_SIZE: int = 2000  #: rows read at once by refresh
     SWEEP_LIMIT: int = 2000  #: hints requeued per topic by one sweep at most
     LEASE: float = 30.0  #: seconds an external program may hold a task

@@ -131,5 +131,5 @@ def _link(title: str, address: str, icon: str) -> dict[str, Any]:
 def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
     name = row["object_name"]
     count = COUNTS[name](request) if name in COUNTS else 0
-    badge = str(count) if count < MOST else f"{MOST - 1}+"
+    badge = count if count < MOST else f"{MOST - 1}+"
     return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": badge} if count else {})

@@ -27,15 +27,17 @@ def test_the_sidebar_hides_forbidden_pages() -> None:
     assert sidebar("view_channel", name="carol") == ["", "Publish"]
 
 
-def test_a_reviewer_sees_how_many_articles_wait() -> None:
-    for number in range(3):
-        make_article(f"No. {number}", status=Article.Status.MANUAL_REVIEW)
+@pytest.mark.parametrize(("waiting", "badge"), [(3, 3), (99, 99), (100, "99+"), (120, "99+")])
+def test_a_reviewer_sees_how_many_articles_wait(waiting: int, badge: int | str) -> None:
+    Article.objects.bulk_create(
+        Article(title=f"No. {number}", status=Article.Status.MANUAL_REVIEW) for number in range(waiting)
+    )
     client = Client()
     client.force_login(make_user("bob", "review_article", "view_article"))
     items = {
         item["title"]: item for group in client.get("/admin/").context["sidebar_navigation"] for item in group["items"]
     }
-    assert items["Review queue"]["badge"] == 3
+    assert items["Review queue"]["badge"] == badge
 
 
 def test_logging_in_leads_to_the_desk() -> None:
