@@ -8,7 +8,7 @@ import random
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,24 @@ def kill_site(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def replace_workers(scene: Scene) -> Iterator[None]:
+    """A deploy: new workers start beside the old ones, which are stopped then."""
+    old = scene.system.workers
+    scene.system.start_workers()
+    yield
+    with suppress(ProcessLookupError):
+        old.send_signal(signal.SIGTERM)
+
+
+@contextmanager
+def reload_web(scene: Scene) -> Iterator[None]:
+    """A deploy: the web server replaces its processes."""
+    with suppress(ProcessLookupError):
+        scene.system.web.send_signal(signal.SIGHUP)
+    yield
+
+
+@contextmanager
 def _stopped(pids: list[int]) -> Iterator[None]:
     for pid in pids:
         with suppress(ProcessLookupError):
@@ -187,6 +205,23 @@ def fill_disk(scene: Scene) -> Iterator[None]:
             cursor.execute("SET lock_wait_timeout = 60")
             cursor.execute("DROP TRIGGER IF EXISTS full")
     connection.close()
+
+
+@contextmanager
+def alter_tables(scene: Scene) -> Iterator[None]:
+    """A migration adds columns to tables in use, and is undone."""
+    tables = "articles_article", "articles_auditentry", "taskinfo", "taskinfo_logs"
+    with closing(as_root(scene.stand)) as connection, connection.cursor() as cursor:
+        cursor.execute("SET lock_wait_timeout = 2")
+        for table in tables:
+            with suppress(MySQLdb.Error):  # transactions use the table for longer
+                cursor.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS of_migration INT NULL")
+        try:
+            yield
+        finally:
+            cursor.execute("SET lock_wait_timeout = 60")
+            for table in tables:
+                cursor.execute(f"ALTER TABLE {table} DROP COLUMN IF EXISTS of_migration")
 
 
 @contextmanager
@@ -621,10 +656,13 @@ KINDS: Mapping[str, Kind] = {
     "web process killed": Kind(kill_web, "web", lasts=False, weight=3),
     "web process stopped": Kind(stop_web, "web"),
     "web server killed": Kind(kill_site, "web"),
+    "workers replaced": Kind(replace_workers, "worker"),
+    "web server reloaded": Kind(reload_web, "web", lasts=False),
     "MariaDB killed": Kind(kill_mariadb, "mariadb"),
     "MariaDB frozen": Kind(freeze_mariadb, "mariadb"),
     "MariaDB read-only": Kind(read_only_mariadb, "mariadb"),
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),
+    "tables altered": Kind(alter_tables, "mariadb"),
     "MariaDB out of connections": Kind(exhaust_connections, "mariadb"),
     "deadlocks": Kind(deadlock, "rows"),
     "rows held": Kind(hold_rows, "rows"),
