@@ -12,10 +12,11 @@ from datetime import timedelta
 from django.utils.translation import gettext as _
 
 from scheduling.clock import clock, database_now, read_database_clock
+from scheduling.compiled import compiled_once
 from scheduling.conf import conf
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
 from scheduling.json_rows import update_by_ids
-from scheduling.models import TaskInfo, by_ids, close_executed
+from scheduling.models import TaskInfo, TaskInfoQuerySet, by_ids, close_executed
 from scheduling.queues import get_queue
 from scheduling.services.retry import record_expired_lease, record_failure
 from scheduling.transactions import retried
@@ -55,10 +56,8 @@ def _pop_hints(task_type: str, limit: int) -> None:
 
 @retried
 def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
-    due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
-    oldest = due.oldest_first()[:limit].select_for_update(skip_locked=True)
     tasks: list[TaskInfo] = []
-    while not tasks and (found := list(oldest.all())):
+    while not tasks and (found := compiled_once(_oldest_due, task_type, priority, limit)):
         tasks = [task for task in found if not record_expired_lease(task)]
     if tasks:
         leased_until = read_database_clock() + timedelta(seconds=seconds)
@@ -68,6 +67,11 @@ def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> lis
         tokens = [(task.task_id, task.attempts, task.lease_token) for task in tasks]
         update_by_ids(TaskInfo, ["attempts", "lease_token"], tokens, leased_until=leased_until)
     return tasks
+
+
+def _oldest_due(task_type: str, priority: int, limit: int) -> TaskInfoQuerySet:
+    due = TaskInfo.objects.topic(task_type, priority).due(database_now()).free(database_now())
+    return due.oldest_first()[:limit].select_for_update(skip_locked=True)
 
 
 def renew_lease(task: TaskInfo, seconds: float) -> bool:
