@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from django.db import models, transaction
 from django.db.models import F, Q
-from django.db.models.base import ModelState
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +18,7 @@ from scheduling import json_rows, row_locks
 from scheduling.clock import database_now
 from scheduling.compiled import Statement, update_statement, write_for
 from scheduling.fields import ExactCharField
+from scheduling.instances import instance_of_row
 
 TASK_TYPE_LENGTH = 64
 KEY_LENGTH = 191
@@ -130,12 +130,8 @@ class TaskInfo(TaskIdentity):
 
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
-        """A loaded row, without `__init__` and its signals, which take most of the time for hundreds of rows."""
-        task = cls.__new__(cls)
-        task._state = ModelState()
-        task._state.adding, task._state.db = False, db
-        task.__dict__.update(zip(field_names, values, strict=True))
-        return task
+        """A loaded row; a worker loads hundreds at once."""
+        return instance_of_row(cls, db, field_names, values)
 
     @property
     def due(self) -> datetime:

@@ -5,6 +5,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 
 from scheduling.clock import clock, database_clock_set, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
+from scheduling.instances import instance_of_row
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids
 from scheduling.row_locks import IdList, among, lock_by_ids
@@ -62,6 +63,7 @@ __all__ = [
     "fail_task",
     "find_tasks",
     "has_pending",
+    "instance_of_row",
     "lateness_by_hour",
     "insert_rows",
     "lock_by_ids",

@@ -9,6 +9,8 @@ from typing import Any, Self
 from django.db import models
 from django.db.models.expressions import Combinable
 
+from scheduling.services import instance_of_row
+
 
 class SavesOnlyChanges(models.Model):
     """A model whose `save()` writes only the fields changed since the instance was loaded.
@@ -31,7 +33,7 @@ class SavesOnlyChanges(models.Model):
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
         """Store the loaded values."""
-        instance = super().from_db(db, field_names, values, **options)
+        instance = instance_of_row(cls, db, field_names, values)
         instance._remember()
         return instance
 
