@@ -210,18 +210,17 @@ def fill_disk(scene: Scene) -> Iterator[None]:
 @contextmanager
 def alter_tables(scene: Scene) -> Iterator[None]:
     """A migration adds columns to tables in use, and is undone."""
-    tables = "articles_article", "articles_auditentry", "taskinfo", "taskinfo_logs"
     with closing(as_root(scene.stand)) as connection, connection.cursor() as cursor:
-        cursor.execute("SET lock_wait_timeout = 2")
-        for table in tables:
-            with suppress(MySQLdb.Error):  # transactions use the table for longer
-                cursor.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS of_migration INT NULL")
-        try:
-            yield
-        finally:
-            cursor.execute("SET lock_wait_timeout = 60")
-            for table in tables:
-                cursor.execute(f"ALTER TABLE {table} DROP COLUMN IF EXISTS of_migration")
+        cursor.execute("SET lock_wait_timeout = 1")
+        _alter(cursor, "ADD COLUMN IF NOT EXISTS of_migration INT NULL")
+        yield
+        _alter(cursor, "DROP COLUMN IF EXISTS of_migration")
+
+
+def _alter(cursor: Any, change: str) -> None:
+    for table in ("articles_article", "articles_auditentry", "taskinfo", "taskinfo_logs"):
+        with suppress(MySQLdb.Error):  # transactions use the table for longer, such as one of a stopped worker
+            cursor.execute(f"ALTER TABLE {table} {change}")
 
 
 @contextmanager

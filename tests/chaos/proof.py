@@ -31,6 +31,7 @@ from tests.harness import HOST, Stand, base_dir
 
 _SAMPLE = 1500  # stored articles whose pages are looked at in the end
 SETTLED = 120.0  # seconds at most until the workers have nothing left to do
+_WAIT = 0.1  # seconds for the end of another fault
 _KEPT = ("django_", "auth_permission", "auth_group", "scheduling_installation")
 """Tables whose rows come from migrations."""
 
@@ -205,8 +206,12 @@ class Faults:
         self._numbers = itertools.count()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._begin = time.monotonic()
+        self._on: set[str] = set()  # what has a fault now
         for planned in plan:
-            self._at(planned.at, lambda planned=planned: self._start(planned))  # type: ignore[misc]
+            self._plan(planned.at, planned)
+
+    def _plan(self, at: float, planned: Planned) -> None:
+        self._at(at, lambda: self._start(planned))
 
     def run(self, seconds: float) -> None:
         """Return when all are over, after these seconds at the earliest."""
@@ -217,13 +222,18 @@ class Faults:
         self._sleep_until(seconds)
 
     def _start(self, planned: Planned) -> None:
+        """Begin a fault, or wait for the one before of the same thing, which may have begun late."""
+        if KINDS[planned.kind].of in self._on:
+            return self._plan(self._passed() + _WAIT, planned)
+        self._on.add(KINDS[planned.kind].of)
         scene = replace(self._scene, random=random.Random(planned.seed), holds=None)
         fault, began = ExitStack(), now()
         fault.enter_context(KINDS[planned.kind].fault(scene))
-        self._at(self._passed() + planned.duration, lambda: self._end(planned, scene, fault, began))
+        return self._at(self._passed() + planned.duration, lambda: self._end(planned, scene, fault, began))
 
     def _end(self, planned: Planned, scene: Scene, fault: ExitStack, began: float) -> None:
         fault.close()
+        self._on.discard(KINDS[planned.kind].of)
         self._scene.history.add(FaultRecord(began=began, ended=now(), kind=planned.kind, holds=scene.holds))
 
     def _at(self, moment: float, action: Callable[[], None]) -> None:
