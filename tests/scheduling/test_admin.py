@@ -199,6 +199,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(operator: Client, add
         return len(queries)
 
     add(60)
+    count()  # the first page of a process reads more, which it keeps
     few = count()
     for _ in range(10):
         add(60)
