@@ -175,6 +175,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         options["connect_timeout"] = CONNECT_TIMEOUT
         return connect_to_any(servers, lambda host, port: connect({**options, "host": host, "port": port}))
 
+    def init_connection_state(self) -> None:
+        """MariaDB joins a list of 1,000 ids and more as a table, and may then scan, and lock, rows of other ids."""
+        super().init_connection_state()
+        if self.mysql_is_mariadb:
+            self.connection.query(b"SET in_predicate_conversion_threshold = 0")
+
     def is_usable(self) -> bool:
         """Whether the server takes statements; a Galera node without a majority answers a ping, but takes none."""
         try:

@@ -13,10 +13,12 @@ import pytest
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
 
+from articles.models import Article
 from scheduling.ahead import NotDueYet, ahead
 from scheduling.clock import read_database_clock
 from scheduling.compiled import pipelined
 from scheduling.mysql import servers as mysql_servers
+from scheduling.services import lock_by_ids
 from tests.harness import HOST, eventually, free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mariadb")]
@@ -321,3 +323,23 @@ def test_only_servers_that_take_writes_are_used(servers: list[tuple[str, int]]) 
     assert [one.is_open for one in found.values()] == [False, False, True]
     with pytest.raises(MySQLdb.OperationalError, match="takes writes"):
         mysql_servers.connect_to_any(names[1:2], lambda host, port: found[host])
+
+
+@pytest.mark.parametrize("count", [999, 1000, 1001])
+def test_locks_of_many_rows_lock_no_others(count: int) -> None:
+    """MariaDB joins a list of 1,000 as a table, and scans a small table for it."""
+    Article.objects.bulk_create(
+        Article(title=f"No. {number}", status=Article.Status.APPROVED) for number in range(1050)
+    )
+    ids = sorted(Article.objects.values_list("pk", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE TABLE articles_article")
+        cursor.fetchall()
+    other = connection.copy()
+    with transaction.atomic():
+        assert len(lock_by_ids(Article, ids[:count])) == count
+        with other.cursor() as cursor:
+            cursor.execute("SELECT id FROM articles_article FOR UPDATE SKIP LOCKED")
+            free = len(cursor.fetchall())
+    other.close()
+    assert free == 1050 - count
