@@ -101,7 +101,7 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
     """
     gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
     ping_of_vanishing(gone)
-    restored = [member for member in members if _can_be_restored(release, member)]
+    restored = [member for member in members if _can_be_restored(release, member, at)]
     for member in restored:
         article = article_of(member)
         with recorded(TAKEN_BACK, article, by=by, release=release):
@@ -110,11 +110,13 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
     emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
 
 
-def _can_be_restored(release: Release, member: ReleaseMember) -> bool:
+def _can_be_restored(release: Release, member: ReleaseMember, at: datetime) -> bool:
+    """Whether its status still allows that, and, if it was unpublished, its own time to be unpublished is not past."""
     article = member.article
     if article is None or article.status not in Status.passed():
         return False
-    return member.action != Action.UNPUBLISH or _is_as_left_by(release, article)
+    is_over = article.unpublish_at is not None and article.unpublish_at <= at
+    return member.action != Action.UNPUBLISH or (_is_as_left_by(release, article) and not is_over)
 
 
 def _undo_publish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:

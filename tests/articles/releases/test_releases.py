@@ -665,6 +665,18 @@ def test_an_article_whose_end_has_passed_unseen_by_workers_joins_no_release(iren
     assert article.publish_at is not None
 
 
+def test_a_roll_back_republishes_nothing_whose_own_end_is_past(irene: User) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(days=-1), unpublish_at=soon(hours=1))
+    release = releases.create_release(name="Removal", by=irene)
+    releases.add_member(release, article=article, action=Action.UNPUBLISH, by=irene)
+    releases.publish_release_now(release, by=irene)
+    Article.objects.filter(pk=article.pk).update(unpublish_at=soon(hours=-1))  # the time has passed
+    releases.roll_back_release(release, by=irene)
+    article.refresh_from_db()
+    assert article.status == Status.UNPUBLISHED
+    assert live_titles() == set()
+
+
 def test_a_roll_back_shows_nothing_under_embargo_and_then_takes_nothing_back(irene: User) -> None:
     off, new = published("Off"), make_article("New", status=APPROVED)
     release = make_release(new, by=irene)
