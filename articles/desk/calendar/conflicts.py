@@ -18,6 +18,8 @@ from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
 
+_MOST_SPANS = 50
+
 
 def mark_conflicts(sheet: Sheet) -> None:
     """Mark upcoming entries with a neighbour in their channel, including neighbours that are not shown. One query."""
@@ -51,11 +53,14 @@ def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
 
 
 def _around(moments: Iterable[datetime], apart: timedelta) -> list[tuple[datetime, datetime]]:
-    """The spans in which neighbours of these times are, without overlaps: of each hour few articles are shown."""
+    """The spans in which neighbours of these times are, without overlaps: of each hour few articles are shown.
+
+    All of the time between if there are many: each costs as much as scanning some hundred articles.
+    """
     spans: list[tuple[datetime, datetime]] = []
     for moment in sorted(moments):
         begin = moment - apart
         if spans and begin <= spans[-1][1]:
             begin = spans.pop()[0]
         spans.append((begin, moment + apart))
-    return spans
+    return spans if len(spans) <= _MOST_SPANS else [(spans[0][0], spans[-1][1])]
