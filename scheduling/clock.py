@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 database_clock_set = Signal()
 """Sent by a worker soon after the database's clock was set: what it had computed from that clock may be wrong."""
 
-_LEAST_STEP = 1.0  # seconds; less may be a slow network
+_LEAST_STEP = 1.0  # seconds
 _MAX_DRIFT = 0.05  # seconds against the monotonic clock; more means that the clock was set, or the machine slept
 
 
@@ -92,20 +92,25 @@ class Clock:
     def __init__(self) -> None:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._thread = threading.local()  # when it measured: that shows that its connection is alive
-        self._is_measured = False
+        self._bounds = float("-inf"), float("inf")  # between which the last measurement was
+        self._is_told = True
 
     def measure(self) -> None:
         """Query the database's clock. The estimate may lag by a network round trip but is never ahead.
 
         If it were ahead, hints would be popped before the database finds their tasks due.
         """
-        before, was_measured = self._ahead, self._is_measured
-        self._ahead = max(read_database_clock().timestamp() - time.monotonic() for _ in range(3))
+        least, most = self._bounds
+        self._bounds = _measure()
+        self._ahead = self._bounds[0]
         self._thread.measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
-        self._is_measured = True
-        if was_measured and abs(self._ahead - before) > _LEAST_STEP:
-            logger.warning("the database's clock was set by %+.1f seconds", self._ahead - before)
-            database_clock_set.send_robust(type(self))
+        step = max(self._bounds[0] - most, least - self._bounds[1])  # at least, however slow the network was
+        if step > _LEAST_STEP:
+            logger.warning("the database's clock was set by %+.1f seconds", self._ahead - least)
+            self._is_told = False
+        if not self._is_told:  # again, if it failed
+            answers = database_clock_set.send_robust(type(self))
+            self._is_told = not any(isinstance(answer, Exception) for _receiver, answer in answers)
 
     def measure_if_stale(self) -> bool:
         """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""
@@ -131,6 +136,16 @@ class Clock:
     def now(self) -> datetime:
         """The same as an aware datetime."""
         return datetime.fromtimestamp(self.timestamp(), UTC)
+
+
+def _measure() -> tuple[float, float]:
+    """The least and the most seconds by which the database's clock may be ahead of the monotonic one."""
+    least, most = float("-inf"), float("inf")
+    for _ in range(3):
+        began = time.monotonic()
+        moment = read_database_clock().timestamp()
+        least, most = max(least, moment - time.monotonic()), min(most, moment - began)
+    return least, most
 
 
 def _wall_ahead() -> float:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import OperationalError
 
 from scheduling import ids
-from scheduling.clock import clock, database_clock_set, read_database_clock
+from scheduling.clock import Clock, clock, database_clock_set, read_database_clock
 from scheduling.conf import conf
 from scheduling.ids import new_task_ids
 from scheduling.maintenance import Maintenance, Periodic
@@ -70,6 +71,46 @@ def test_a_worker_says_once_that_the_databases_clock_was_set(travel: Travel, cap
         database_clock_set.disconnect(receiver)
     assert len(signals) == 2
     assert [round(float(text.split()[-2])) for text in caplog.messages if "was set by" in text] == [600, -600]
+
+
+def test_a_receiver_that_fails_is_told_again(travel: Travel) -> None:
+    calls = list[Any]()
+
+    def fail_once(**values: Any) -> None:
+        calls.append(values)
+        if len(calls) == 1:
+            raise OperationalError
+
+    clock.measure()
+    database_clock_set.connect(fail_once)
+    try:
+        travel(600)
+        for _ in range(3):
+            clock.measure()
+    finally:
+        database_clock_set.disconnect(fail_once)
+    assert len(calls) == 2
+
+
+def test_a_slow_network_is_no_clock_that_was_set(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    passed, delay = 0.0, 0.0
+
+    def read_slowly() -> datetime:
+        nonlocal passed
+        moment = datetime(2026, 11, 24, tzinfo=UTC) + timedelta(seconds=passed)
+        passed += delay
+        return moment
+
+    own = Clock()
+    monkeypatch.setattr("scheduling.clock.time.monotonic", lambda: passed)
+    monkeypatch.setattr("scheduling.clock.read_database_clock", read_slowly)
+    for seconds in (0.0, 1.2, 0.0, 1.2, 0.0):
+        delay = seconds
+        own.measure()
+    monkeypatch.undo()
+    assert not [text for text in caplog.messages if "was set by" in text]
 
 
 def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: Keys, add: Add, notes: Notes) -> None:
