@@ -28,7 +28,8 @@ from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
-_WAITS = 5.0  # seconds of a refresh in which it makes room for tasks; a worker may be busy all the time
+_WAITS = 2.0  # seconds of a refresh in which it makes room for tasks; a worker may be busy all the time
+_GLANCE = 0.001  # seconds between two looks whether the worker is busy
 _DELETE_AFTER = timedelta(days=1)  # age at which the heartbeat of a dead worker is deleted
 
 
@@ -75,11 +76,11 @@ class Maintenance:
         task_types: list[str],
         queue: DelayQueue,
         breakers: Breakers | None = None,
-        wait_until_idle: Callable[[float], None] = lambda until: None,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`wait_until_idle` returns when the worker has nothing to run for a while, or at a monotonic time."""
+        """`is_busy` is whether the worker runs tasks, or has some that become due within some milliseconds."""
         self.worker = worker
-        self.wait_until_idle = wait_until_idle
+        self.is_busy = is_busy
         self.task_types = task_types
         self.queue = queue
         self.breakers = breakers or Breakers()
@@ -135,7 +136,7 @@ class Maintenance:
     def refresh(self) -> None:
         """Refresh; if another node holds the lock, try again soon, because it may have died."""
         until = time.monotonic() + _WAITS
-        report = refresh(pause=lambda: self.wait_until_idle(until))
+        report = refresh(pause=lambda: self.make_room(until))
         logger.debug("%s", report)
         if report.skipped:
             self._refresh.wait(conf.MAX_SLEEP)
@@ -143,6 +144,11 @@ class Maintenance:
             self._refresh.done()
             requeued.inc(report.requeued)
             refreshed.set(clock.timestamp())
+
+    def make_room(self, until: float) -> None:
+        """Wait while the worker is busy, but not beyond this monotonic time, nor when it ends."""
+        while self.is_busy() and time.monotonic() < until and not self._ended.wait(_GLANCE):
+            pass
 
     def beat_if_due(self) -> None:
         """Write a heartbeat at its interval, and at once when the set of refused work changes."""

@@ -38,7 +38,7 @@ _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
 _PREPARATION = 0.004  # seconds from popping hints to the commit, about
 _SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
-_PAGE, _GLANCE = 0.004, 0.001  # seconds: a part of a refresh, and between two looks whether there is time for it
+_PAGE = 0.004  # seconds that a part of a refresh takes
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
 _GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
 _MAX_IDLE_ROUNDS = 200  # idle rounds after which `drain` leaves the rest to the next run
@@ -85,8 +85,8 @@ class Worker:
         gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
         lateness.begin(self.task_types)
         with ExitStack() as stack:
-            types, wait = sorted(self.task_types), self.turn.wait_until_idle
-            stack.enter_context(Maintenance(self.name, types, self.queue, self.breakers, wait))
+            types = sorted(self.task_types)
+            stack.enter_context(Maintenance(self.name, types, self.queue, self.breakers, self.turn.is_busy))
             stack.enter_context(SideEffects(self.at_least_once_types))
             for other in self._others():
                 stack.enter_context(self.in_thread(other, stopping, deadline))
@@ -302,10 +302,9 @@ class Turn:
         finally:
             self._running.discard(threading.get_ident())
 
-    def wait_until_idle(self, until: float) -> None:
-        """Return when nothing runs or becomes due within some milliseconds, or at this monotonic time."""
-        while time.monotonic() < until and (self._running or _until(self.next_due_ms) < _AHEAD + _PAGE):
-            time.sleep(_GLANCE)
+    def is_busy(self) -> bool:
+        """Whether tasks run, or become due before a part of a refresh would end."""
+        return bool(self._running) or _until(self.next_due_ms) < _AHEAD + _PAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ class RefreshReport:
 def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
     """One pass: load the window, promote what is due, free expired leases, sweep, reconcile.
 
-    `pause` is called between its parts, of some milliseconds each, and may wait while the process has more urgent work.
+    `pause` is called between its parts, of some milliseconds each, and may wait while the process has more urgent work;
+    but not after hints were missing, since other tasks may be late without theirs.
 
     Only the holder of the refresh lock runs it; any other caller returns at once with `skipped`. Raises when the
     database fails; without Redis it still reconciles and frees leases. A reconciler that raises does not stop the
@@ -65,14 +66,19 @@ def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
 def _pass(queue: DelayQueue, pause: Callable[[], None]) -> RefreshReport:
     report = RefreshReport()
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
-    for page in _window_pages(clock.now(), pause):
+
+    def wait() -> None:
+        if not report.loaded:
+            pause()
+
+    for page in _window_pages(clock.now(), wait):
         pushed = queue.push(page, now_ms=_now_ms())
         report.loaded += pushed.added
         report.promoted += pushed.promoted
     report.promoted += queue.promote(now_ms=_now_ms())
     report.requeued += sweep(queue)
     report.reconciled += reopen_recoverable()  # what reconcilers add, they push
-    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report, pause))]
+    failed = [name for reconcile in registry.reconcilers() if (name := _reconcile(reconcile, report, wait))]
     if failed:
         raise ReconcilersFailed(failed, report)
     return report
@@ -156,8 +162,7 @@ def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[
     pause()
     rows = list(hints.filter(execute_time__gte=start)[:size])
     while rows:
-        for first in range(0, len(rows), size):
-            pause()
+        for first in range(0, len(rows), size):  # at once: the rows may change
             yield [Hint(task_id, topic, -(-due // 1000)) for task_id, due in rows[first : first + size]]
         last_id, last_due = rows[-1]
         start = _EPOCH + timedelta(microseconds=last_due)
