@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, Source, source
-from articles.cache import CacheFailed, run_purge
+from articles.cache import MAX_TTL, CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
 from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_authors, notify_of_trouble, remove_orphaned_notifications, send_mail
@@ -180,11 +180,13 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
 
 _PURGE_LEASE = 3.0
 """Seconds after which a purge is sent again if its worker has died."""
-_MAX_PURGE_ATTEMPTS = 6
-"""Attempts, over more than a minute, after which the responses to purge have expired by themselves."""
+_MAX_PURGE_ATTEMPTS = 30
+"""Many, since trouble of a database that cannot take the result ends an attempt with each lease."""
 
 
-@handler(PURGE, max_attempts=8, at_least_once=True, lease=_PURGE_LEASE, label=_("CDN purge"), namer=titles)
+@handler(
+    PURGE, max_attempts=_MAX_PURGE_ATTEMPTS, at_least_once=True, lease=_PURGE_LEASE, label=_("CDN purge"), namer=titles
+)
 def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
     """Purge changed pages from the CDN."""
     for task in tasks:
@@ -192,7 +194,7 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
         try:
             run_purge(wanted["articles"], wanted["tags"])
         except CacheFailed:
-            if task.attempts < _MAX_PURGE_ATTEMPTS:
+            if clock.now() - task.promised_at < MAX_TTL:  # later the responses have expired by themselves
                 raise
 
 

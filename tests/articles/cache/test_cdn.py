@@ -21,7 +21,7 @@ from articles.models import Article
 from articles.publishing.publish import Outcome
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock
+from scheduling.services import poll, read_database_clock
 from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import eventually
@@ -146,6 +146,15 @@ def test_a_failing_proxy_delays_no_request_and_is_purged_again(proxy: Proxy) -> 
     run_side_effects_now()
     assert f"article:{article.pk}" in proxy.heard()
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+
+
+def test_a_purge_outlives_a_minute_in_which_no_worker_can_finish_it(proxy: Proxy) -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=-1))
+    waiting = TaskInfo.objects.filter(task_type=PURGE)
+    for _lease in range(20):  # of 3 s each
+        waiting.filter(leased_until=None).update(execute_time=soon(seconds=-1))
+        waiting.exclude(leased_until=None).update(leased_until=soon(seconds=-1))
+        assert len(poll(PURGE)) == 1
 
 
 def test_a_process_that_dies_between_commit_and_purge_leaves_the_task(
