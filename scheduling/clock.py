@@ -93,7 +93,7 @@ class Clock:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._thread = threading.local()  # when it measured: that shows that its connection is alive
         self._bounds = float("-inf"), float("inf")  # between which the last measurement was
-        self._is_told = True
+        self._is_sent = True
 
     def measure(self) -> None:
         """Query the database's clock. The estimate may lag by a network round trip but is never ahead.
@@ -107,10 +107,10 @@ class Clock:
         step = max(self._bounds[0] - most, least - self._bounds[1])  # at least, however slow the network was
         if step > _LEAST_STEP:
             logger.warning("the database's clock was set by %+.1f seconds", self._ahead - least)
-            self._is_told = False
-        if not self._is_told:  # again, if it failed
+            self._is_sent = False
+        if not self._is_sent:  # again, if it failed
             answers = database_clock_set.send_robust(type(self))
-            self._is_told = not any(isinstance(answer, Exception) for _receiver, answer in answers)
+            self._is_sent = not any(isinstance(answer, Exception) for _receiver, answer in answers)
 
     def measure_if_stale(self) -> bool:
         """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""

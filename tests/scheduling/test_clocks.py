@@ -73,7 +73,7 @@ def test_a_worker_says_once_that_the_databases_clock_was_set(travel: Travel, cap
     assert [round(float(text.split()[-2])) for text in caplog.messages if "was set by" in text] == [600, -600]
 
 
-def test_a_receiver_that_fails_is_told_again(travel: Travel) -> None:
+def test_a_receiver_that_fails_is_called_again(travel: Travel) -> None:
     calls = list[Any]()
 
     def fail_once(**values: Any) -> None:

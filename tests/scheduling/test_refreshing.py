@@ -94,7 +94,7 @@ def test_a_refresh_makes_room_for_tasks_for_a_while() -> None:
 
 
 def test_a_refresh_pauses_neither_with_rows_in_hand_nor_when_hints_were_missing(keys: Keys, settings: Any) -> None:
-    """A task may be rescheduled meanwhile; and others wait for their hints."""
+    """A task may be rescheduled during a pause; others wait for their hints."""
     settings.SCHEDULING_PAGE_SIZE = 2
     ids = spread(7, seconds=20)
     moved = read_database_clock() + timedelta(seconds=25)
