@@ -151,10 +151,11 @@ def test_a_failing_proxy_delays_no_request_and_is_purged_again(proxy: Proxy) -> 
 def test_a_purge_outlives_a_minute_in_which_no_worker_can_finish_it(proxy: Proxy) -> None:
     make_article(status=APPROVED, publish_at=soon(hours=-1))
     waiting = TaskInfo.objects.filter(task_type=PURGE)
+    count = waiting.count()
     for _lease in range(20):  # of 3 s each
         waiting.filter(leased_until=None).update(execute_time=soon(seconds=-1))
         waiting.exclude(leased_until=None).update(leased_until=soon(seconds=-1))
-        assert len(poll(PURGE)) == 1
+        assert len(poll(PURGE, limit=10)) == count > 0
 
 
 def test_a_process_that_dies_between_commit_and_purge_leaves_the_task(
