@@ -181,7 +181,7 @@ def ping_hub(tasks: Sequence[TaskInfo]) -> None:
 _PURGE_LEASE = 3.0
 """Seconds after which a purge is sent again if its worker has died."""
 _MAX_PURGE_ATTEMPTS = 30
-"""Many, since trouble of a database that cannot take the result ends an attempt with each lease."""
+"""Many: while the database cannot store results, each lease that expires counts as an attempt."""
 
 
 @handler(

@@ -19,7 +19,8 @@ from articles.desk.system import may_see_system
 from articles.models import Article
 from articles.review import at_own_stage
 
-MOST = 100
+MOST_COUNTED = 100
+"""Articles at which the badge of the review queue stops counting."""
 
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
@@ -56,12 +57,12 @@ ICONS = {
 
 
 def queue_length(request: HttpRequest) -> int:
-    """Number of articles that need review at a stage of the user, `MOST` at most."""
-    return count_up_to(MOST, at_own_stage(Article.objects.needing_review(), request.user))
+    """Number of articles that need review at a stage of the user, `MOST_COUNTED` at most."""
+    return count_up_to(MOST_COUNTED, at_own_stage(Article.objects.needing_review(), request.user))
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
-"""Badges of menu items; hidden when 0, and "99+" from `MOST` on."""
+"""Badges of menu items; hidden when 0, and "99+" from `MOST_COUNTED` on."""
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -131,5 +132,5 @@ def _link(title: str, address: str, icon: str) -> dict[str, Any]:
 def _item(row: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
     name = row["object_name"]
     count = COUNTS[name](request) if name in COUNTS else 0
-    badge = count if count < MOST else f"{MOST - 1}+"
+    badge = count if count < MOST_COUNTED else f"{MOST_COUNTED - 1}+"
     return _link(row["name"], row["admin_url"], ICONS.get(name, "table_rows")) | ({"badge": badge} if count else {})

@@ -53,9 +53,10 @@ def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
 
 
 def _around(moments: Iterable[datetime], apart: timedelta) -> list[tuple[datetime, datetime]]:
-    """The spans in which neighbours of these times are, without overlaps: of each hour few articles are shown.
+    """The spans of time in which neighbours of these times are, without overlaps.
 
-    All of the time between if there are many: each costs as much as scanning some hundred articles.
+    Few articles of each day or hour are shown, so these are short. If there are more than `_MOST_SPANS`, one span from
+    the first to the last costs less.
     """
     spans: list[tuple[datetime, datetime]] = []
     for moment in sorted(moments):
