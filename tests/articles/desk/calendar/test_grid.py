@@ -11,6 +11,7 @@ from django.db.models.signals import post_init
 from django.test import Client
 from django.utils import timezone
 
+from articles.desk.calendar.entries import Mark
 from articles.models import Article
 from tests.articles.factories import APPROVED, make_channel, make_editor
 
@@ -75,3 +76,19 @@ def test_slots_are_counted_in_the_users_zone_where_clocks_change(
 def test_the_last_microsecond_of_a_slot_is_in_it(desk: Client) -> None:
     make_articles(2, datetime(2030, 6, 3, 7, 59, 59, 999_999, tzinfo=UTC), timedelta(microseconds=1))
     assert cells(desk, "?view=day&date=2030-06-03") == {"2030-06-03T07:00": (1, 0), "2030-06-03T08:00": (1, 0)}
+
+
+@pytest.mark.parametrize("hours", [10, 100])
+def test_conflicts_are_marked_however_far_apart_the_shown_articles_are(desk: Client, hours: int) -> None:
+    """Two articles in each hour, and one that is near the last of them."""
+    begin = datetime(2030, 6, 3, tzinfo=UTC)
+    make_articles(2 * hours, begin + timedelta(minutes=10), timedelta(minutes=30))
+    moment = begin + timedelta(minutes=10 + 30 * (2 * hours - 1) + 4)
+    channel = Article.objects.latest("pk").channel
+    Article.objects.create(title="Near", status=APPROVED, channel=channel, publish_at=moment)
+    days = desk.get(CALENDAR + "?view=week&date=2030-06-03").context["days"]
+    entries = [entry for day in days for cell in day.cells for entry in (*cell.earlier, *cell.later)]
+    assert len(entries) == 2 * hours + 1
+    marked = {entry.title for entry in entries if Mark.CONFLICT in entry.marks}
+    assert len([entry for entry in entries if Mark.CONFLICT in entry.marks]) == 2
+    assert marked == {"News", "Near"}
