@@ -49,11 +49,12 @@ def _ask(sql: str) -> Rows:
 
 
 def _empty(tables: Iterable[str]) -> None:
-    filled = [name for (name,) in _ask(" UNION ALL ".join(map(_name_if_filled, tables)))]
-    statements = connection.ops.sql_flush(no_style(), filled)
-    if AUDIT in filled:
-        statements = _past_triggers(statements)
-    connection.ops.execute_sql_flush(statements)
+    names = " UNION ALL ".join(map(_name_if_filled, tables))
+    while filled := [name for (name,) in _ask(names)]:  # triggers of deleted rows fill tables
+        statements = connection.ops.sql_flush(no_style(), filled)
+        if AUDIT in filled:
+            statements = _past_triggers(statements)
+        connection.ops.execute_sql_flush(statements)
 
 
 def _name_if_filled(table: str) -> str:
