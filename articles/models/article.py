@@ -12,10 +12,10 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, OuterRef, Q
 from django.db.models.expressions import Combinable
-from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
+from articles.addresses import page_address
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.base.limited_union import in_any
 from articles.models.cover import Covered
@@ -301,7 +301,7 @@ class Article(TextLines, Covered, Dated):
 
     def get_absolute_url(self) -> str:
         """The article's page on the site."""
-        return reverse("article", kwargs={"pk": self.pk, "slug": self.address_slug})
+        return page_address("article", pk=self.pk, slug=self.address_slug)
 
     def clean(self) -> None:
         """Refuse a time to be unpublished that is not after the time to go live."""

@@ -7,9 +7,9 @@ from typing import Any, Self
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from articles.addresses import page_address
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.slugs import slug_of
 from articles.models.update import Update
@@ -56,7 +56,7 @@ class Channel(models.Model):
 
     def get_absolute_url(self) -> str:
         """The channel's page on the site."""
-        return reverse("channel", kwargs={"slug": self.slug})
+        return page_address("channel", slug=self.slug)
 
     def clean(self) -> None:
         """Make the slug, so that a taken one is refused too, and refuse to disable a channel that has articles."""

@@ -6,11 +6,11 @@ import re
 from datetime import datetime
 from html import escape
 
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from articles.addresses import page_address
 from articles.images import markup
 from articles.models import Article, Channel
 from articles.text import format_time
@@ -78,7 +78,7 @@ def _signed(article: Article) -> str:
     if article.byline:
         return f'<span class="by">{escape(article.byline)}</span>'
     if name := article.signed:
-        return f'<a class="by" href="{reverse("author", kwargs={"pk": article.author_id})}">{escape(name)}</a>'
+        return f'<a class="by" href="{page_address("author", pk=article.author_id)}">{escape(name)}</a>'
     return ""
 
 

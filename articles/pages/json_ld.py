@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.addresses import page_address
 from articles.images import absolute
 from articles.models import Article, Tag
 
@@ -41,7 +41,7 @@ def _author(article: Article) -> dict[str, str]:
     """A byline may name an agency, so it is an organization; without an author it is the site."""
     if article.byline or not article.signed:
         return {"@type": "Organization", "name": article.byline or _("Headline")}
-    page = absolute(reverse("author", kwargs={"pk": article.author_id}))
+    page = absolute(page_address("author", pk=article.author_id))
     return {"@type": "Person", "name": article.signed, "url": page}
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.addresses import page_address
 from articles.cache import NEWS, WrongSlug, author_tag, channel_tag, topic_tag
 from articles.listing import ArticleFilter, live_authors, live_tags
 from articles.models import Channel, Tag
@@ -44,7 +44,7 @@ class Stream(ArticleFilter):
 
 def all_news() -> Stream:
     """All articles of the site."""
-    return Stream(reverse("home"), _("Headline"), _("News, on the second."))
+    return Stream(page_address("home"), _("Headline"), _("News, on the second."))
 
 
 def channel_stream(slug: str) -> Stream:
@@ -66,7 +66,7 @@ def tag_stream(slug: str) -> Stream:
 def stream_of_tag(tag: Tag) -> Stream:
     """The stream of a tag, whether a live article has it or not."""
     description = _("Articles on %(name)s") % {"name": tag.name}
-    return Stream(reverse("tag", kwargs={"slug": tag.slug}), tag.name, description, tag=tag.pk)
+    return Stream(page_address("tag", slug=tag.slug), tag.name, description, tag=tag.pk)
 
 
 def author_stream(pk: int) -> Stream:
@@ -77,7 +77,7 @@ def author_stream(pk: int) -> Stream:
 def stream_of_author(pk: int, name: str) -> Stream:
     """The stream of an author, whether a live article names them or not."""
     description = _("Articles by %(name)s") % {"name": name}
-    return Stream(reverse("author", kwargs={"pk": pk}), name, description, author=pk)
+    return Stream(page_address("author", pk=pk), name, description, author=pk)
 
 
 def _with_slug(slug: str, found: Named) -> Named:

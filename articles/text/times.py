@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 from django.utils import formats, timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 
@@ -91,8 +93,13 @@ def format_time_briefly(moment: datetime) -> str:
 
 
 def _date(local: datetime) -> str:
+    return _day(local.date(), get_language())
+
+
+@lru_cache(maxsize=500)  # formatting takes longer than all else in a time
+def _day(day: date, _language: str | None) -> str:
     # Translators: a date such as 21 Nov 2026, as a format string of Django's date filter
-    return formats.date_format(local, _("j M Y"))
+    return formats.date_format(day, _("j M Y"))
 
 
 def _on(day: str, time: str) -> str:
