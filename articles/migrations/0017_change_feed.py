@@ -35,13 +35,22 @@ def trigger(vendor, name, event, table, condition, action):
 
 
 def triggers(vendor, texts=TEXTS):
-    is_visible = f"NOT ({same(vendor, OTHERS, texts)})"
-    stamp = f"OLD.status IN (4, 8) AND NEW.status = 9 AND {same(vendor, TIMES_OF_CHANGES)}"
-    changed = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED}) AND ({is_visible} OR NOT ({same(vendor, SHOWING)}))"
-    changed = f"NOT ({stamp}) AND {changed}"
     article = "articles_article"
     yield trigger(vendor, "feed_article_insert", "INSERT", article, f"NEW.status IN {VISIBLE}", note(vendor, "NEW"))
-    yield trigger(vendor, "feed_article_update", "UPDATE", article, changed, note(vendor, "NEW", is_visible))
+    is_stamp = f"OLD.status IN (4, 8) AND NEW.status = 9 AND {same(vendor, TIMES_OF_CHANGES)}"
+    is_relevant = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED}) AND NOT ({is_stamp})"
+    if vendor == "sqlite":
+        is_visible = f"NOT ({same(vendor, OTHERS, texts)})"
+        changed = f"{is_relevant} AND ({is_visible} OR NOT ({same(vendor, SHOWING)}))"
+        action = note(vendor, "NEW", is_visible)
+    else:  # MariaDB prepares all of a condition for each row, so the short ones come first
+        changed = is_relevant
+        action = (
+            f"IF NOT ({same(vendor, OTHERS)}) THEN {note(vendor, 'NEW')}"
+            f" ELSEIF NOT ({same(vendor, (), texts)}) THEN {note(vendor, 'NEW')}"
+            f" ELSEIF NOT ({same(vendor, SHOWING)}) THEN {note(vendor, 'NEW', '0')} END IF;"
+        )
+    yield trigger(vendor, "feed_article_update", "UPDATE", article, changed, action)
     yield trigger(vendor, "feed_article_delete", "DELETE", article, "1", note(vendor, "OLD", "0"))
     for table, events in BESIDE.items():
         for event in events:
