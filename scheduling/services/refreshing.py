@@ -46,7 +46,7 @@ def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
     """One pass: load the window, promote what is due, free expired leases, sweep, reconcile.
 
     `pause` is called between its parts, of some milliseconds each, and may wait while the process has more urgent work;
-    but not after hints were missing, since other tasks may be late without theirs.
+    but not after hints were lost, since other tasks may be late without theirs.
 
     Only the holder of the refresh lock runs it; any other caller returns at once with `skipped`. Raises when the
     database fails; without Redis it still reconciles and frees leases. A reconciler that raises does not stop the
@@ -67,13 +67,17 @@ def _pass(queue: DelayQueue, pause: Callable[[], None]) -> RefreshReport:
     report = RefreshReport()
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
 
+    lost = 0
+    known_ms = _now_ms() + int((conf.PRELOAD_WINDOW - 2 * conf.REFRESH_INTERVAL) * 1000)  # loaded by the one before
+
     def wait() -> None:
-        if not report.loaded:
+        if not lost:
             pause()
 
     for page in _window_pages(clock.now(), wait):
         pushed = queue.push(page, now_ms=_now_ms())
         report.loaded += pushed.added
+        lost += max(0, pushed.added - sum(hint.due_ms > known_ms for hint in page))
         report.promoted += pushed.promoted
     report.promoted += queue.promote(now_ms=_now_ms())
     report.requeued += sweep(queue)
@@ -160,6 +164,7 @@ def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[
     hints = window.values_list("task_id", EpochMicroseconds("execute_time"))  # covered by the due index
     size = conf.PAGE_SIZE
     pause()
+    start = max(start, clock.now() - timedelta(seconds=conf.SWEEP_GRACE))  # what became overdue is left to the sweep
     rows = list(hints.filter(execute_time__gte=start)[:size])
     while rows:
         for first in range(0, len(rows), size):  # at once: the rows may change

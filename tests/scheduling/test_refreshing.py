@@ -113,6 +113,29 @@ def test_a_refresh_pauses_neither_with_rows_in_hand_nor_when_hints_were_missing(
     assert pauses == [0]  # before that was known; which pushed one itself
 
 
+def test_a_refresh_pauses_although_a_task_has_entered_the_window(settings: Any) -> None:
+    """Its hint was not lost: nobody has loaded it yet."""
+    settings.SCHEDULING_REFRESH_INTERVAL, settings.SCHEDULING_PRELOAD_WINDOW = 10, 35
+    now = read_database_clock()
+    add_tasks({"task_type": TYPE, "execute_time": now + timedelta(seconds=due), "parameters": 0} for due in (30, 40))
+    settings.SCHEDULING_PRELOAD_WINDOW = 50
+    pauses: list[int] = []
+    assert refresh(pause=lambda: pauses.append(0)).loaded == 1
+    assert len(pauses) > len(list(registry.reconcilers()))
+
+
+def test_tasks_that_become_overdue_in_a_pause_are_left_to_the_sweep(keys: Keys, travel: Travel) -> None:
+    """Their hints may be ready, or a worker may be running them."""
+    spread(10, seconds=1)
+
+    def pause() -> None:
+        travel(60)
+        get_queue().promote(now_ms=int(clock.timestamp() * 1000))
+
+    assert refresh(pause=pause).loaded == 0
+    assert len(set(keys.ready())) == len(keys.ready()) == 10
+
+
 def test_tasks_of_the_same_instant_are_all_loaded_across_pages(keys: Keys, settings: Any) -> None:
     settings.SCHEDULING_PAGE_SIZE = 4
     due = read_database_clock() + timedelta(seconds=60)
