@@ -92,7 +92,7 @@ class Clock:
     def __init__(self) -> None:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._thread = threading.local()  # when it measured: that shows that its connection is alive
-        self._bounds = float("-inf"), float("inf")  # between which the last measurement was
+        self._bounds = float("-inf"), float("inf")  # the narrowest that agree with the last measurements
         self._is_sent = True
 
     def measure(self) -> None:
@@ -100,13 +100,16 @@ class Clock:
 
         If it were ahead, hints would be popped before the database finds their tasks due.
         """
-        least, most = self._bounds
-        self._bounds = _measure()
-        self._ahead = self._bounds[0]
+        (least, most), (new_least, new_most) = self._bounds, _measure()
+        self._ahead = new_least
         self._thread.measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
-        step = max(self._bounds[0] - most, least - self._bounds[1])  # at least, however slow the network was
+        step = max(new_least - most, least - new_most)  # at least, however slow the network was
+        if step > 0:
+            self._bounds = new_least, new_most
+        else:  # a slow measurement says less than those before
+            self._bounds = max(least, new_least), min(most, new_most)
         if step > _LEAST_STEP:
-            logger.warning("the database's clock was set by %+.1f seconds", self._ahead - least)
+            logger.warning("the database's clock was set by %+.1f seconds", new_least - least)
             self._is_sent = False
         if not self._is_sent:  # again, if it failed
             answers = database_clock_set.send_robust(type(self))

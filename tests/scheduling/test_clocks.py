@@ -113,6 +113,30 @@ def test_a_slow_network_is_no_clock_that_was_set(
     assert not [text for text in caplog.messages if "was set by" in text]
 
 
+def test_a_clock_set_while_the_network_is_slow_shows_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    passed, delay, step = 0.0, 0.0, 0.0
+
+    def read_slowly() -> datetime:
+        nonlocal passed
+        passed += delay / 2
+        moment = datetime(2026, 11, 24, tzinfo=UTC) + timedelta(seconds=passed + step)
+        passed += delay / 2
+        return moment
+
+    own = Clock()
+    monkeypatch.setattr("scheduling.clock.time.monotonic", lambda: passed)
+    monkeypatch.setattr("scheduling.clock.read_database_clock", read_slowly)
+    own.measure()
+    step = 4.0
+    for seconds in (10.0, 0.0, 0.0):
+        delay = seconds
+        own.measure()
+    monkeypatch.undo()
+    assert len([text for text in caplog.messages if "was set by" in text]) == 1
+
+
 def test_a_worker_of_a_machine_whose_clock_was_set_back_runs_what_is_due(keys: Keys, add: Add, notes: Notes) -> None:
     add(0, parameters="due")
     with machine_is_off_by(-600):
