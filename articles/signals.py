@@ -222,3 +222,4 @@ def purge_deleted_label(**kwargs: Any) -> None:
 def purge_all(**kwargs: Any) -> None:
     """Cached pages show what was live by the clock before, and expire when that would have shown the next change."""
     purge_tags(SITE)
+    schedule_purge(tags=[SITE])  # again, if the cache fails now
