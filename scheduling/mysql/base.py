@@ -176,10 +176,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connect_to_any(servers, lambda host, port: connect({**options, "host": host, "port": port}))
 
     def init_connection_state(self) -> None:
-        """MariaDB joins a list of 1,000 ids and more as a table, and may then scan, and lock, rows of other ids."""
-        super().init_connection_state()
-        if self.mysql_is_mariadb:
-            self.connection.query(b"SET in_predicate_conversion_threshold = 0")
+        """MariaDB joins a list of 1,000 ids and more as a table, and may then scan, and lock, rows of other ids.
+
+        A connection for which any of this fails is closed: Django would use it with the server's own settings.
+        """
+        try:
+            super().init_connection_state()
+            if self.mysql_is_mariadb:
+                self.connection.query(b"SET in_predicate_conversion_threshold = 0")
+        except Exception:
+            self.close()
+            raise
 
     def is_usable(self) -> bool:
         """Whether the server takes statements; a Galera node without a majority answers a ping, but takes none."""

@@ -343,3 +343,17 @@ def test_locks_of_many_rows_lock_no_others(count: int) -> None:
             free = len(cursor.fetchall())
     other.close()
     assert free == 1050 - count
+
+
+def test_a_connection_whose_settings_fail_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_self: object) -> None:
+        raise MySQLdb.OperationalError(1969, "Query execution was interrupted")
+
+    connection.close()
+    with monkeypatch.context() as patch:
+        patch.setattr("django.db.backends.mysql.base.DatabaseWrapper.init_connection_state", fail)
+        with pytest.raises(OperationalError):
+            run("SELECT 1")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@in_predicate_conversion_threshold, @@tx_isolation")
+        assert cursor.fetchone() == (0, "READ-COMMITTED")
