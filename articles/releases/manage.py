@@ -147,10 +147,12 @@ def reopen_release(release: Release, *, by: Actor) -> None:
 def roll_back_release(release: Release, *, by: Actor) -> None:
     """Restore the state of every member before the release, in one commit.
 
-    Members that were retracted, deleted or lost their approval since are not changed. Raises `UnderEmbargo`.
+    Members that were retracted, deleted or lost their approval since are not changed, nor are unpublished ones whose
+    own time to be unpublished is past. Raises `UnderEmbargo`.
     """
-    with _transition(ReleaseTransition.ROLL_BACK, release, by=by) as now:
-        roll_back(release, lock_members(release), at=now, by=by)
+    with _transition(ReleaseTransition.ROLL_BACK, release, by=by):
+        members = lock_members(release)
+        roll_back(release, members, at=read_database_clock(), by=by)
         notify_of_release(Notification.Kind.ROLLED_BACK, release, by=by)
 
 

@@ -266,3 +266,26 @@ def test_an_article_that_goes_live_while_it_is_locked_keeps_its_time_and_joins_n
 
     assert together(keep, join) == [None, None]
     assert Article.objects.get().publish_at == due
+
+
+def test_an_end_that_passes_while_a_roll_back_waits_stays_past(irene: User) -> None:
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has no row locks")
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
+    release, held = make_release(by=irene), Event()
+    releases.add_member(release, article=article, action="unpublish", by=irene)
+    releases.publish_release_now(release, by=irene)
+
+    def end() -> None:
+        with transaction.atomic():
+            hold()
+            held.set()
+            eventually(someone_waits)
+            Article.objects.update(unpublish_at=read_database_clock())
+
+    def roll_back() -> None:
+        held.wait(10)
+        releases.roll_back_release(release, by=irene)
+
+    assert together(end, roll_back) == [None, None]
+    assert Article.objects.get().status == Status.UNPUBLISHED
