@@ -12,7 +12,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, record
-from articles.cache import SITE, purge_articles, purge_tags, schedule_purge, topic_tag
+from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
 from articles.models import Article, Channel, Image, ImageUse, Levels, Release, Tag, Update, rows_changed, words_changed
@@ -221,5 +221,4 @@ def purge_deleted_label(**kwargs: Any) -> None:
 @receiver(database_clock_set)
 def purge_all(**kwargs: Any) -> None:
     """Cached pages show what was live by the clock before, and expire when that would have shown the next change."""
-    purge_tags(SITE)
-    schedule_purge(tags=[SITE])  # again, if the cache fails now
+    purge_at_once(SITE)

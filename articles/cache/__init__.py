@@ -7,7 +7,7 @@ headers, and `cdn` purges proxies. `wsgi` answers hits before Django, with copie
 
 from articles.cache.backend import CacheFailed
 from articles.cache.cdn import refused_purges, run_purge, schedule_purge
-from articles.cache.invalidate import purge_articles, purge_tags
+from articles.cache.invalidate import purge_articles, purge_at_once, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
 from articles.cache.ttl import MAX_TTL
@@ -32,6 +32,7 @@ __all__ = [
     "set_tag_headers",
     "schedule_purge",
     "purge_articles",
+    "purge_at_once",
     "purge_tags",
     "refused_purges",
     "run_purge",

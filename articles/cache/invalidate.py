@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from django.db import transaction
 
+from articles.cache.backend import CacheFailed
 from articles.cache.cdn import purge_cdn, schedule_cdn_purge
 from articles.cache.tags import SITE, tags_of
 from articles.cache.versions import invalidate
@@ -40,6 +41,14 @@ def purge_tags(*tags: str) -> None:
     _pending.tags |= set(tags)
     schedule_cdn_purge(tags=tags)
     transaction.on_commit(_purge, robust=True)
+
+
+def purge_at_once(*tags: str) -> None:
+    """Invalidate the responses with any of these tags without a commit. Raises `CacheFailed`."""
+    schedule_cdn_purge(tags=tags)
+    purge_cdn(tags)
+    if not invalidate(tags):
+        raise CacheFailed("The response cache could not be purged.")
 
 
 def _purge() -> None:
