@@ -114,7 +114,7 @@ def test_a_refresh_pauses_neither_with_rows_in_hand_nor_when_hints_were_missing(
 
 
 def test_a_refresh_pauses_although_a_task_has_entered_the_window(settings: Any) -> None:
-    """Its hint was not lost: nobody has loaded it yet."""
+    """Its hint was not lost: it was not to be loaded before."""
     settings.SCHEDULING_REFRESH_INTERVAL, settings.SCHEDULING_PRELOAD_WINDOW = 10, 35
     now = read_database_clock()
     add_tasks({"task_type": TYPE, "execute_time": now + timedelta(seconds=due), "parameters": 0} for due in (30, 40))
