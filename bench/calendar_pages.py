@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -37,6 +38,7 @@ def main() -> None:
     client.force_login(user)
     feed = CalendarFeed.objects.renew(user)
     pages = {view: f"/admin/calendar/?view={view}&date={start:%Y-%m-%d}" for view, (start, _) in PERIODS.items()}
+    gc.freeze()  # as headline.wsgi does
     pages["feed"] = f"/calendar/{feed.secret}.ics"
     print(json.dumps({name: [cost(client, page) for _ in range(repetitions)] for name, page in pages.items()}))
 

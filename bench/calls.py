@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import sys
@@ -29,6 +30,7 @@ HOUR = timedelta(hours=1)
 def main(ones: int, many: int) -> None:
     """Measure and print."""
     logging.disable(logging.INFO)
+    gc.freeze()  # as headline.wsgi does
     later = read_database_clock() + HOUR
     task: dict[str, Any] = {"task_type": TYPE, "execute_time": later, "parameters": {"number": 1}}
     values = {"add one": rate(ones, lambda: [add_task(**task) for _ in range(ones)])}

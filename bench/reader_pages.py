@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -80,6 +81,7 @@ def addresses() -> dict[str, str]:
 def cold(repetitions: int) -> dict[str, dict[str, object]]:
     """For each page without the cache: the bytes, the SQL statements, and the milliseconds of each repetition."""
     client = Client(headers={"host": "127.0.0.1"})
+    gc.freeze()  # as headline.wsgi does
     return {
         name: {
             "bytes": len(client.get(address).content),

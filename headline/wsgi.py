@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -24,3 +26,6 @@ if settings.REDIS_CACHE_URL:
     application = CacheMiddleware(application)
 
 application = RequestIdMiddleware(application)  # outermost, as copies of responses have no id
+
+import_module(settings.ROOT_URLCONF)  # or the first request would wait for it
+gc.freeze()  # loaded modules stay, so no collection has to scan them, which would hold a request up for 60 ms
