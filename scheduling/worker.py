@@ -40,7 +40,7 @@ _PREPARATION = 0.004  # seconds from popping hints to the commit, about
 _SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
 _PAGE = 0.004  # seconds that a part of a refresh takes
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
-_GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 200_000  # new objects that are worth one, and that are not left any longer
+_GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 100_000  # new objects that are worth one, and that are not left any longer
 _MAX_IDLE_ROUNDS = 200  # idle rounds after which `drain` leaves the rest to the next run
 
 
@@ -82,7 +82,7 @@ class Worker:
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         sys.setswitchinterval(_SWITCH_INTERVAL)
         gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
-        gc.disable()  # garbage is collected when there is time, see `_collect_garbage`
+        gc.set_threshold(_TOO_MUCH_GARBAGE)  # else it is collected when there is time, see `_collect_garbage`
         lateness.begin(self.task_types)
         with ExitStack() as stack:
             types = sorted(self.task_types)
@@ -273,9 +273,8 @@ class Worker:
         return due_ms if 0 < _until(due_ms) < 2 * _AHEAD else None
 
     def _collect_garbage(self) -> None:
-        """Collect while there is nothing to run for a while, or after many rounds."""
-        has_time = _until(self.turn.next_due_ms) > _COLLECTING_TIME
-        if has_time and gc.get_count()[0] > _GARBAGE or gc.get_count()[0] > _TOO_MUCH_GARBAGE:
+        """Collect while there is nothing to run for a while."""
+        if gc.get_count()[0] > _GARBAGE and _until(self.turn.next_due_ms) > _COLLECTING_TIME:
             gc.collect()
 
 
