@@ -64,7 +64,7 @@ class Periodic:
 
     def done(self) -> None:
         """Count the pass, for the other workers."""
-        self._queue.count_pass(self._name)
+        self._seen = self._queue.count_pass(self._name)
 
 
 class Maintenance:

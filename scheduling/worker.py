@@ -25,7 +25,7 @@ from scheduling.exceptions import SchedulingError
 from scheduling.log_fields import of_ids
 from scheduling.maintenance import Maintenance
 from scheduling.metrics import lateness
-from scheduling.queues import DelayQueue, Popped, get_queue, make_queue
+from scheduling.queues import DelayQueue, Popped, get_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, pop_due, prepare, run_popped
 from scheduling.side_effects import SideEffects, run_side_effects
@@ -158,7 +158,7 @@ class Worker:
         waiting = self.task_types & registry.types_that_wait_for_locks()
         if waiting and waiting != self.task_types:
             self.task_types -= waiting
-            yield Worker(task_types=waiting, batch=self.batch, queue=make_queue(conf.REDIS_URL))
+            yield Worker(task_types=waiting, batch=self.batch, queue=self.queue.for_thread())
         if self.task_types:
             yield self.helper()
 

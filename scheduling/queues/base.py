@@ -65,6 +65,10 @@ class DelayQueue(ABC):
     name: str
 
     @abstractmethod
+    def for_thread(self) -> DelayQueue:
+        """A queue with connections of its own, for another thread that waits; both fall back together."""
+
+    @abstractmethod
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
         """Add hints, promote the due ones, and wake the workers if one is now the earliest. Additive."""
 
@@ -97,8 +101,8 @@ class DelayQueue(ABC):
         """How often all nodes together did a periodic work; None if the count was lost, -1 if the queue has none."""
 
     @abstractmethod
-    def count_pass(self, name: str) -> None:
-        """Count one more pass, for all nodes."""
+    def count_pass(self, name: str) -> int:
+        """Count one more pass, for all nodes; returns what `passes` returns then."""
 
     @abstractmethod
     def acquire(self, seconds: float) -> str | None:
@@ -121,4 +125,4 @@ class DelayQueue(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, and forget what was found out over them."""

@@ -22,6 +22,9 @@ class DatabaseQueue(DelayQueue):
     def __init__(self) -> None:
         self._closed = threading.Event()
 
+    def for_thread(self) -> DatabaseQueue:
+        return DatabaseQueue()
+
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
         return Pushed()
 
@@ -56,8 +59,8 @@ class DatabaseQueue(DelayQueue):
     def passes(self, name: str) -> int | None:
         return -1
 
-    def count_pass(self, name: str) -> None:
-        pass
+    def count_pass(self, name: str) -> int:
+        return -1
 
     def acquire(self, seconds: float) -> str | None:
         return "database"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
@@ -16,21 +17,46 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 
+class Availability:
+    """Whether Redis is used, for all threads of a process: a full one answers some and refuses the hints of others."""
+
+    def __init__(self) -> None:
+        self.down_until: float | None = None  #: monotonic time of the next attempt; None while Redis is used
+        self._lock = threading.Lock()
+
+    def failed(self, error: QueueUnavailable) -> None:
+        """Use the database until the next attempt."""
+        with self._lock:
+            if self.down_until is None:
+                logger.warning("%s; tasks are taken from the database until it is back", error)
+            self.down_until = time.monotonic() + conf.REDIS_RETRY_INTERVAL
+
+    def succeeded(self, down_until: float) -> None:
+        """Use Redis again, unless another thread has failed since `down_until` was read."""
+        with self._lock:
+            if self.down_until == down_until:
+                logger.warning("Redis serves again")
+                self.down_until = None
+
+
 class FallbackQueue(DelayQueue):
     """Uses `primary`; after a failure uses `fallback` for `REDIS_RETRY_INTERVAL`, then tries `primary` again.
 
     So an unreachable Redis costs one short timeout per interval, and callers see no error.
     """
 
-    def __init__(self, primary: DelayQueue, fallback: DelayQueue) -> None:
+    def __init__(self, primary: DelayQueue, fallback: DelayQueue, availability: Availability | None = None) -> None:
         self.primary = primary
         self.fallback = fallback
-        self._down_until: float | None = None
+        self.availability = availability or Availability()
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name of the queue in use."""
-        return self.primary.name if self._down_until is None else self.fallback.name
+        return self.primary.name if self.availability.down_until is None else self.fallback.name
+
+    def for_thread(self) -> FallbackQueue:
+        return FallbackQueue(self.primary.for_thread(), self.fallback.for_thread(), self.availability)
 
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
         return self._call(lambda queue: queue.push(hints, now_ms=now_ms))
@@ -57,8 +83,8 @@ class FallbackQueue(DelayQueue):
     def passes(self, name: str) -> int | None:
         return self._call(lambda queue: queue.passes(name))
 
-    def count_pass(self, name: str) -> None:
-        self._call(lambda queue: queue.count_pass(name))
+    def count_pass(self, name: str) -> int:
+        return self._call(lambda queue: queue.count_pass(name))
 
     def acquire(self, seconds: float) -> str | None:
         return self._call(lambda queue: queue.acquire(seconds))
@@ -75,9 +101,10 @@ class FallbackQueue(DelayQueue):
     def close(self) -> None:
         self.primary.close()
         self.fallback.close()
+        self.availability.down_until = None
 
     def _call(self, operation: Callable[[DelayQueue], Result]) -> Result:
-        down_until = self._down_until  # read once: another thread may change it
+        down_until = self.availability.down_until  # read once: another thread may change it
         if down_until is not None and time.monotonic() < down_until:
             return operation(self.fallback)
         try:
@@ -85,11 +112,8 @@ class FallbackQueue(DelayQueue):
                 self.primary.ping()  # fails sooner than an operation, which may block
             result = operation(self.primary)
         except QueueUnavailable as error:
-            if self._down_until is None:
-                logger.warning("%s; tasks are taken from the database until it is back", error)
-            self._down_until = time.monotonic() + conf.REDIS_RETRY_INTERVAL
+            self.availability.failed(error)
             return operation(self.fallback)
-        if self._down_until is not None:
-            logger.warning("Redis serves again")
-            self._down_until = None
+        if down_until is not None:
+            self.availability.succeeded(down_until)
         return result

@@ -111,6 +111,9 @@ class RedisQueue(DelayQueue):
         self._lock_holder: bytes | None = None  # the token in the refresh lock at the last failed `acquire`
         self._lock_holder_since = 0.0
 
+    def for_thread(self) -> RedisQueue:
+        return RedisQueue(self._url)
+
     def push(self, hints: Sequence[Hint], *, now_ms: int) -> Pushed:
         by_topic: defaultdict[Topic, list[Hint]] = defaultdict(list)
         for hint in hints:
@@ -204,9 +207,9 @@ class RedisQueue(DelayQueue):
             count = self._client(conf.POP_TIMEOUT).get(self._key(f"passes:{name}"))
         return None if count is None or not count.isdigit() else int(count)
 
-    def count_pass(self, name: str) -> None:
+    def count_pass(self, name: str) -> int:
         with _translate_errors():
-            self._client(conf.POP_TIMEOUT).incr(self._key(f"passes:{name}"))
+            return int(self._client(conf.POP_TIMEOUT).incr(self._key(f"passes:{name}")))
 
     def acquire(self, seconds: float) -> str | None:
         token, key = secrets.token_hex(16), self._key("lock:refresh")
@@ -244,6 +247,8 @@ class RedisQueue(DelayQueue):
         for client in self._clients.values():
             client.close()
         self._clients.clear()
+        self._topics.clear()
+        self._topics_read_at = float("-inf")
 
     def _client(self, timeout: float) -> Any:
         if timeout not in self._clients:

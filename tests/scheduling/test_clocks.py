@@ -183,6 +183,14 @@ def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     assert not one.is_due(60)
 
 
+def test_a_worker_does_not_take_its_own_pass_for_one_of_another(keys: Keys) -> None:
+    worker = Periodic(make_queue(conf.REDIS_URL), "x")
+    for _ in range(3):
+        assert worker.is_due(60)
+        worker.done()
+        worker.wait(0)
+
+
 def test_periodic_work_is_done_at_once_when_redis_lost_the_count(keys: Keys) -> None:
     worker = Periodic(make_queue(conf.REDIS_URL), "x")
     assert worker.is_due(60)
