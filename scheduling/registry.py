@@ -24,7 +24,8 @@ may compile the statements of the handler.
 `at_least_once=True` is for effects outside this database, such as sending a mail: the function gets one task at a time,
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
-(default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated.
+(default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated. `Postpone()` lets it run again a
+second later.
 """
 
 from __future__ import annotations

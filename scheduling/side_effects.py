@@ -25,6 +25,7 @@ from scheduling.exceptions import LeaseLost
 from scheduling.failures import trouble_of
 from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
+from scheduling.registry import Postpone
 from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 from scheduling.transactions import log_failure
 
@@ -169,10 +170,10 @@ def run_side_effect(task: TaskInfo) -> None:
 def _run(task: TaskInfo) -> None:
     found = registry.get(task.task_type)
     assert found is not None  # noqa: S101 (its type came from the registry)
-    error, trouble = "", None
+    error, trouble, verdict = "", None, None
     try:
         with _renewing_lease(task):
-            found.function([task])
+            verdict = (found.function([task]) or {}).get(task.task_id)
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
     try:
@@ -181,6 +182,8 @@ def _run(task: TaskInfo) -> None:
             if trouble.ends_connection:
                 connections.close_all()
             postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.TROUBLE_PAUSE)
+        elif isinstance(verdict, Postpone):
+            postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.MAX_SLEEP)
         elif error:
             fail_task(task.task_id, lease_token=task.lease_token, error=error)
         else:
