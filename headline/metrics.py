@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector
 
 from articles.publishing import count_unscheduled
 from headline.health import WAIT_TIMEOUT, Probe, clock_offset
+from headline.request_metrics import write_request_metrics
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -53,6 +54,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """All metrics, for clients with the token or from a listed network."""
     if not (_has_token(request) or _is_in_network(request)):
         return _forbidden()
+    write_request_metrics()
     page: HttpResponse = ExportToDjangoView(request)
     page.write(generate_latest(TaskCollector()))
     return page

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 import re
-import secrets
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ class RequestIdMiddleware:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         given = environ.get(_VARIABLE, "")
-        request_id = environ[_VARIABLE] = given if _WELL_FORMED.fullmatch(given) else secrets.token_hex(16)
+        request_id = environ[_VARIABLE] = given if _WELL_FORMED.fullmatch(given) else f"{random.getrandbits(128):032x}"
         fields = {"request_id": request_id}
         if article := _ARTICLE.search(environ.get("PATH_INFO", "")):
             fields["article_id"] = article[1]

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from prometheus_client import REGISTRY, CollectorRegistry, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
+from headline import request_metrics
 from headline.health import Probe
 from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
@@ -20,6 +22,7 @@ from scheduling.services import add_task, read_database_clock, refresh
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving
+from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,3 +178,26 @@ def test_metrics_of_several_processes_add_up() -> None:
             with urllib.request.urlopen(asked, timeout=30) as response:  # noqa: S310
                 counts.append(float(counter.findall(response.read().decode())[0]))
     assert counts == [float(number) for number in range(1, 21)]
+
+
+def test_requests_counted_together_are_those_counted_one_by_one() -> None:
+    registry = CollectorRegistry()
+    alone, together = (Histogram(name, "Seconds", buckets=(0.1, 1, 5), registry=registry) for name in ("a", "b"))
+    values = [0.0, 0.05, 0.1, 0.11, 5.0, 7.0, 7.5]
+    for value in values:
+        alone.observe(value)
+    request_metrics._observe(together, values)
+    found = [
+        [(sample.name[1:], sample.labels, sample.value) for sample in metric.samples if "created" not in sample.name]
+        for metric in registry.collect()
+    ]
+    assert found[0] == found[1]
+
+
+def test_requests_are_in_the_metrics_of_other_processes_without_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_metrics, "_INTERVAL", 0.01)
+    values = {"view": "probe", "method": "GET", "scheme": "http", "status": 200, "charset": "utf-8", "size": 5}
+    request_metrics.RequestMetrics(**values).count(0.5)  # type: ignore[arg-type]
+    labels = {"view": "probe", "transport": "http", "method": "GET"}
+    name = "django_http_requests_total_by_view_transport_method_total"
+    assert eventually(lambda: REGISTRY.get_sample_value(name, labels)) == 1
