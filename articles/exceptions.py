@@ -168,7 +168,7 @@ class NotRescheduled(ArticleError):
 
 
 class UnknownCheckpoint(ArticleError):
-    """The checkpoint is beyond the end of the change feed, which was rebuilt or restored from a backup."""
+    """The checkpoint is beyond the end of the change feed or of another epoch: it was rebuilt or restored."""
 
     code = "unknown_checkpoint"
     message = _("There is no such checkpoint any more; begin again with an early time, such as 2000-01-01T00:00:00Z.")

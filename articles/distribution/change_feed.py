@@ -14,7 +14,17 @@ from datetime import datetime
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
-from articles.models import Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag, insert_for_each
+from articles.models import (
+    FEED_EPOCH,
+    Article,
+    Channel,
+    FeedEntry,
+    FeedHead,
+    Image,
+    PendingChange,
+    Tag,
+    insert_for_each,
+)
 from headline.cursors import decode, encode
 from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
 
@@ -87,7 +97,7 @@ def follow(since: int | datetime, *, most: int) -> FeedPage:
     """The first `most` entries after a number, or from a time on. Raises `UnknownCheckpoint`."""
     head = catch_up()
     start = since if isinstance(since, int) else _start(since, head)
-    if start > head.sequence:
+    if start > head.sequence or start // FEED_EPOCH != head.sequence // FEED_EPOCH:
         raise UnknownCheckpoint
     entries = list(FeedEntry.objects.filter(sequence__gt=start).order_by("sequence")[: most + 1])
     page = entries[:most]
@@ -112,11 +122,17 @@ def _is_behind(head: FeedHead) -> bool:
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
-    """The articles with a time between these two instants, in either order: clocks can be set back."""
+    """The articles with a time between these two instants, in either order: clocks can be set back.
+
+    Then also those that changed for readers after `now`: no trigger noted that one got a later time, as it waits again.
+    """
     early, late = sorted((since, now))
     shown = Article.objects.filter(status__in=Article.Status.visible())
     spans = [Q((f"{name}__gt", early), (f"{name}__lte", late)) for name in _TIMES]
-    return {pk for span in spans for pk in shown.filter(span).values_list("pk", flat=True)}
+    found = {pk for span in spans for pk in shown.filter(span).values_list("pk", flat=True)}
+    if now < since:
+        found |= set(FeedEntry.objects.filter(at__gt=now).values_list("pk", flat=True))
+    return found
 
 
 def _enter_changes(head: FeedHead) -> None:
@@ -154,7 +170,7 @@ def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) 
     sights = {}
     for pk in ids:
         status, past = there.get(pk, (None, []))
-        at = written.get(pk) or max(past, default=now)
+        at = max([*past, *([written[pk]] if pk in written else [])], default=now)
         sights[pk] = ReaderState(pk, State.LIVE if pk in live else _absence(status), at)
     return sights
 

@@ -12,6 +12,12 @@ TIMES_OF_CHANGES = ("publish_at", "unpublish_at", "embargo_until", "text_changed
 PASSED = "(4, 8, 9, 10, 11)"  # approved, out, or out once
 VISIBLE = "(4, 8, 9)"
 NOW = {"mysql": "UTC_TIMESTAMP(6)", "sqlite": "STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"}
+# Readers see nothing of an article that waits, and then waits for another time: unless one of them comes while the
+# transaction goes on, which no transaction does for half an hour.
+SOON = {
+    "mysql": "UTC_TIMESTAMP(6) + INTERVAL 30 MINUTE",
+    "sqlite": "STRFTIME('%Y-%m-%d %H:%M:%f', 'now', '+30 minutes')",
+}
 BESIDE = {"articles_article_tags": ("INSERT", "DELETE"), "articles_correction": ("INSERT", "UPDATE", "DELETE")}
 
 
@@ -27,6 +33,10 @@ def same(vendor, names, texts=()):
     return " AND ".join([*(f"NEW.{name} <=> OLD.{name}" for name in names), *pairs])
 
 
+def waits(vendor, row):
+    return f"{row}.status IN (4, 8) AND ({row}.publish_at IS NULL OR {row}.publish_at > {SOON[vendor]})"
+
+
 def trigger(vendor, name, event, table, condition, action):
     on = f"CREATE TRIGGER {name} AFTER {event} ON {table}"
     if vendor == "sqlite":
@@ -38,17 +48,20 @@ def triggers(vendor, texts=TEXTS):
     article = "articles_article"
     yield trigger(vendor, "feed_article_insert", "INSERT", article, f"NEW.status IN {VISIBLE}", note(vendor, "NEW"))
     is_stamp = f"OLD.status IN (4, 8) AND NEW.status = 9 AND {same(vendor, TIMES_OF_CHANGES)}"
-    is_relevant = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED}) AND NOT ({is_stamp})"
+    is_unseen = f"{waits(vendor, 'OLD')} AND {waits(vendor, 'NEW')}"
+    is_relevant = f"(NEW.status IN {PASSED} OR OLD.status IN {PASSED})"
     if vendor == "sqlite":
         is_visible = f"NOT ({same(vendor, OTHERS, texts)})"
-        changed = f"{is_relevant} AND ({is_visible} OR NOT ({same(vendor, SHOWING)}))"
+        is_change = f"({is_visible} OR NOT ({same(vendor, SHOWING)}))"
+        changed = f"{is_relevant} AND NOT ({is_stamp}) AND NOT ({is_unseen}) AND {is_change}"
         action = note(vendor, "NEW", is_visible)
-    else:  # MariaDB prepares all of a condition for each row, so the short ones come first
-        changed = is_relevant
+    else:  # MariaDB prepares all of a condition for each row, so there are several, and the most frequent come first
+        changed = f"NOT ({is_stamp})"
         action = (
-            f"IF NOT ({same(vendor, OTHERS)}) THEN {note(vendor, 'NEW')}"
+            f"IF {is_relevant} AND NOT ({is_unseen}) THEN"
+            f" IF NOT ({same(vendor, OTHERS)}) THEN {note(vendor, 'NEW')}"
             f" ELSEIF NOT ({same(vendor, (), texts)}) THEN {note(vendor, 'NEW')}"
-            f" ELSEIF NOT ({same(vendor, SHOWING)}) THEN {note(vendor, 'NEW', '0')} END IF;"
+            f" ELSEIF NOT ({same(vendor, SHOWING)}) THEN {note(vendor, 'NEW', '0')} END IF; END IF;"
         )
     yield trigger(vendor, "feed_article_update", "UPDATE", article, changed, action)
     yield trigger(vendor, "feed_article_delete", "DELETE", article, "1", note(vendor, "OLD", "0"))

@@ -8,7 +8,7 @@ from articles.models.base.insert_select import NewId, insert_for_each, insert_st
 from articles.models.base.limited_union import in_any
 from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
-from articles.models.change_feed import FeedEntry, FeedHead, PendingChange
+from articles.models.change_feed import FEED_EPOCH, FeedEntry, FeedHead, PendingChange
 from articles.models.channel import Channel, ChannelQuerySet
 from articles.models.correction import Correction
 from articles.models.cover import CoverMode
@@ -34,6 +34,7 @@ from articles.models.translatable import BODY, Translatable, names_words, parts_
 from articles.models.update import Update
 
 __all__ = [
+    "FEED_EPOCH",
     "SLUG_LENGTH",
     "TITLE_LENGTH",
     "AT_RISK_WITHIN",

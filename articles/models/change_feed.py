@@ -23,6 +23,10 @@ class PendingChange(models.Model):
         return f"{self.article_id}"
 
 
+FEED_EPOCH = 10**9
+"""Sequence numbers of one epoch of the change feed; a restored backup begins another."""
+
+
 class FeedEntry(models.Model):
     """The last change of an article that readers saw; outlives the article.
 

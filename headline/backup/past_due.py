@@ -22,7 +22,7 @@ from django.db.models.functions import Coalesce, Greatest
 from articles import events
 from articles.audit import Source, StateSnapshot, record, record_release, source
 from articles.exchange import PastDue
-from articles.models import Article, BulkActionItem, Notification, Release, Update
+from articles.models import FEED_EPOCH, Article, BulkActionItem, Notification, Release, Update
 from articles.publishing import publish_due, sync_tasks, update_due
 from articles.releases import release_due
 from articles.task_types import OF_ARTICLES, RELEASE
@@ -154,10 +154,10 @@ def _end_bulk_actions(apps: Apps, now: datetime) -> None:
 
 
 def _renumber_feed(apps: Apps, now: datetime) -> None:
-    """Move the change feed past the numbers that clients may have read since the backup; they read it again."""
-    shift = int(now.timestamp())
+    """Begin a new epoch of the change feed: clients may have read entries that it does not have, and start over."""
+    begin = int(now.timestamp()) * FEED_EPOCH
     for model in ("FeedEntry", "FeedHead"):
-        apps.get_model("articles", model).objects.update(sequence=F("sequence") + shift)
+        apps.get_model("articles", model).objects.update(sequence=F("sequence") % FEED_EPOCH + begin)
 
 
 # After the migrations, with the present models

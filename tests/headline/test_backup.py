@@ -30,6 +30,7 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import QuerySet
+from rest_framework.test import APIClient
 
 from articles import events
 from articles.models import Article, Image, Release, Tag, Update
@@ -500,6 +501,24 @@ def test_ids_are_not_used_again_after_restoring(tmp_path: Path) -> None:
     file = edited(backup(tmp_path / "one.zip"), lambda found: found.update(taken_at=soon(hours=-1).isoformat()))
     restore_here(file)
     assert make_article().pk > deleted + 3599
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_programs_that_follow_the_changes_start_over_after_restoring(tmp_path: Path) -> None:
+    """They may have a copy of an article that was published since the backup."""
+    make_article("Before", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    api, address = APIClient(), "/api/v1/articles/"
+    begin = {"updated_since": "2000-01-01T00:00:00Z"}
+    api.get(address, begin)
+    file = backup(tmp_path / "one.zip")
+    make_article("Since", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    checkpoint = api.get(address, begin).json()["checkpoint"]
+    restore_here(file)
+    refused = api.get(address, {"updated_since": checkpoint})
+    assert (refused.status_code, refused.json()["code"]) == (400, "unknown_checkpoint")
+    again = api.get(address, begin).json()
+    assert [one["title"] for one in again["results"]] == ["Before"]
+    assert api.get(address, {"updated_since": again["checkpoint"]}).json()["results"] == []
 
 
 @pytest.mark.usefixtures("_quiet")

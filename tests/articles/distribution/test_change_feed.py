@@ -107,6 +107,28 @@ def test_a_worker_that_stores_that_an_article_is_live_adds_nothing_to_check(foll
     assert follower.poll() == [(other.pk, "live")]
 
 
+def test_what_waits_for_long_adds_nothing_to_check(follower: Follower, alice: User) -> None:
+    """An article that readers will see soon does: its transaction may end after its time."""
+    unscheduled, waiting, again = (make_article(title, status=APPROVED) for title in ("New", "Waiting", "Again"))
+    publishing.publish_now(again, by=alice)
+    follower.poll()
+    publishing.unpublish(again, by=alice)
+    Article.objects.filter(pk=again.pk).update(status=APPROVED, publish_at=soon(days=1))
+    assert follower.poll() == [(again.pk, "unpublished")]
+    publishing.schedule_many([unscheduled, waiting, again], publish_at=soon(hours=1), by=alice)
+    publishing.reschedule_many([waiting], shift=timedelta(hours=1), by=alice)
+    publishing.unschedule(unscheduled, by=alice)
+    Article.objects.filter(pk=again.pk).update(title="Unseen")
+    assert not PendingChange.objects.exists()
+    publishing.reschedule_many([waiting], shift=timedelta(hours=-1, minutes=-31), by=alice)
+    assert PendingChange.objects.get().article_id == waiting.pk
+    assert follower.poll() == []
+    for article in (waiting, again):
+        move_times(article, publish_at=read_database_clock())
+    assert sorted(follower.poll()) == sorted([(waiting.pk, "live"), (again.pk, "live")])
+    follower.check()
+
+
 def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) -> None:
     coming = make_article("Coming", status=APPROVED, publish_at=soon(days=1))
     held = make_article("Held", status=APPROVED, publish_at=soon(days=-1), embargo_until=soon(days=1))
@@ -289,6 +311,24 @@ def test_a_clock_that_is_set_back_brings_nothing_live_early(follower: Follower) 
     FeedHead.objects.update(looked_at=soon(hours=1))
     move_times(article, publish_at=soon(minutes=30))
     assert follower.poll() == [(article.pk, "unpublished")]
+
+
+def test_an_article_that_gets_a_later_time_after_the_clock_is_set_back_is_heard_of(follower: Follower) -> None:
+    article = out(publish_at=soon(minutes=-5))
+    follower.poll()
+    FeedHead.objects.update(looked_at=soon(hours=2))
+    FeedEntry.objects.update(at=soon(hours=1))
+    move_times(article, publish_at=soon(hours=5))
+    assert follower.poll() == [(article.pk, "unpublished")]
+    assert follower.poll() == []
+
+
+def test_an_entry_has_the_time_at_which_it_went_live_not_an_earlier_one_of_its_text(follower: Follower) -> None:
+    """Otherwise a clock that is set back between both would hide that it is not live any more."""
+    article = out(publish_at=soon(minutes=-5))
+    PendingChange.objects.update(at=soon(minutes=-40))
+    follower.poll()
+    assert FeedEntry.objects.get().at == article.publish_at
 
 
 @pytest.mark.django_db(transaction=True)
