@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH
+from scheduling.services import among
 
 MAX_MEMBERS = 500
 """Articles in one release: as many as one transaction publishes without delaying other articles."""
@@ -103,7 +104,7 @@ class ReleaseMemberQuerySet(models.QuerySet["ReleaseMember"]):
 
     def holding(self, article_ids: Collection[int], *actions: str) -> Self:
         """The members of pending releases for these articles, with one of these actions (default: any)."""
-        held = self.filter(article__in=article_ids, holds=True)
+        held = self.filter(article_id__in=among(article_ids), holds=True)
         return held.filter(action__in=actions) if actions else held
 
 

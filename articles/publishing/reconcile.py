@@ -7,7 +7,7 @@ that, and an approved update with a time exactly one to publish it. All others h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -53,9 +53,28 @@ def sync_tasks_of(stored: Article, *, now: datetime) -> None:
     _set_tasks([stored.pk], _wanted([row]), now)
 
 
+def sync_tasks_at(articles: Sequence[Article], *, now: datetime) -> None:
+    """As `sync_tasks` for articles of which the caller, who has locked them, changed only the times.
+
+    They hold these already. Those without an end have no task for it before and after, and updates keep theirs.
+    """
+    for start in range(0, len(articles), _PAGE):
+        page = articles[start : start + _PAGE]
+        wanted = _wanted(
+            (one.pk, one.status, one.publish_at, one.embargo_until, one.unpublish_at, None, None) for one in page
+        )
+        keys = {PUBLISH: {str(one.pk) for one in page}}
+        if ending := {str(one.pk) for one in page if one.unpublish_at is not None}:
+            keys[UNPUBLISH] = ending
+        _set_wanted(wanted, keys, now)
+
+
 def _set_tasks(page: Collection[int], wanted: dict[str, Times], now: datetime | None) -> None:
-    keys = dict.fromkeys(OF_ARTICLES, frozenset(map(str, page)))
-    set_tasks((_task(name, key, due) for name in OF_ARTICLES for key, due in wanted[name].items()), keys=keys, now=now)
+    _set_wanted(wanted, dict.fromkeys(OF_ARTICLES, frozenset(map(str, page))), now)
+
+
+def _set_wanted(wanted: dict[str, Times], keys: Mapping[str, Collection[str]], now: datetime | None) -> None:
+    set_tasks((_task(name, key, due) for name in keys for key, due in wanted[name].items()), keys=keys, now=now)
 
 
 def cancel_all_tasks(article_ids: Collection[int]) -> None:

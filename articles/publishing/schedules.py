@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db.models import F, Value
 from django.db.models.expressions import Combinable
@@ -16,7 +17,7 @@ from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
 from articles.models import Article
 from articles.publishing.holds import refuse_held
-from articles.publishing.reconcile import sync_tasks
+from articles.publishing.reconcile import sync_tasks_at
 from articles.publishing.revisions import renumber
 from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import format_time_exactly
@@ -120,9 +121,17 @@ def _retime(
     if not ids:
         return 0
     record_times(transition, ids, new_time=expression, by=by)
-    Article.objects.filter(pk__in=among(ids)).update(publish_at=expression, updated_at=now)
-    sync_tasks(ids, now=now)
+    changed: dict[str, Any] = {"publish_at": expression, "updated_at": now}
+    if not _is_any_live(rows, now):
+        changed["text_changed_at"] = F("text_changed_at")  # readers see no change
+    Article.objects.filter(pk__in=among(ids)).update(**changed)
+    sync_tasks_at(rows, now=now)
     return len(ids)
+
+
+def _is_any_live(articles: Iterable[Article], now: datetime) -> bool:
+    moments = (article.goes_live_at for article in articles)
+    return any(moment is not None and moment <= now for moment in moments)
 
 
 def _not_waiting_reason(article: Article, now: datetime) -> str | None:

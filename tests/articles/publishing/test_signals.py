@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from articles.models import Article
-from articles.publishing import count_unscheduled, publish_now, reconcile_tasks, schedule_many, sync_tasks, unschedule
+from articles.publishing import (
+    count_unscheduled,
+    publish_now,
+    reconcile_tasks,
+    reschedule_many,
+    schedule_many,
+    sync_tasks,
+    unschedule,
+)
 from articles.task_types import PURGE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock, refresh
@@ -135,6 +144,28 @@ def test_scheduling_many_at_once_gives_each_its_task() -> None:
     later = soon(hours=1)
     assert schedule_many([*articles, draft], publish_at=later, by=make_editor()) == 5
     assert [publish_tasks(article) for article in [*articles, draft]] == [[later]] * 5 + [[]]
+
+
+def test_rescheduling_many_moves_one_task_of_each_and_leaves_the_others() -> None:
+    """R1.19"""
+    editor, first, end = make_editor(), soon(hours=1), soon(days=3)
+    plain = make_article("Plain", status=APPROVED, publish_at=first)
+    ending = make_article("Ending", status=APPROVED, publish_at=first, unpublish_at=end)
+    held = make_article("Held", status=APPROVED, publish_at=first, embargo_until=soon(hours=5))
+    assert reschedule_many([plain, ending], shift=timedelta(hours=2), by=editor) == 2
+    assert reschedule_many([held], shift=timedelta(hours=6), by=editor) == 1
+    moved = [first + timedelta(hours=hours) for hours in (2, 2, 6)]
+    assert [publish_tasks(article) for article in (plain, ending, held)] == [[moment] for moment in moved]
+    assert [unpublish_tasks(article) for article in (plain, ending, held)] == [[], [end], []]
+
+
+@pytest.mark.parametrize("is_past", [False, True])
+def test_scheduling_many_is_a_change_for_readers_if_it_publishes(is_past: bool) -> None:
+    article = make_article(status=APPROVED)
+    stamped = Article.objects.filter(pk=article.pk).values_list("text_changed_at", flat=True)
+    before = stamped.get()
+    schedule_many([article], publish_at=soon(hours=-1 if is_past else 1), by=make_editor())
+    assert (stamped.get() != before) is is_past
 
 
 def test_scheduling_500_takes_a_few_statements(django_assert_max_num_queries: pytest.FixtureRequest) -> None:
