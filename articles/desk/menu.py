@@ -16,8 +16,8 @@ from articles.desk.bounded import count_up_to
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
 from articles.desk.system import may_see_system
-from articles.models import Article
-from articles.review import at_own_stage
+from articles.models import Article, in_any
+from articles.review import each_at_own_stage
 
 MOST_COUNTED = 100
 """Articles at which the badge of the review queue stops counting."""
@@ -58,7 +58,9 @@ ICONS = {
 
 def queue_length(request: HttpRequest) -> int:
     """Number of articles that need review at a stage of the user, `MOST_COUNTED` at most."""
-    return count_up_to(MOST_COUNTED, at_own_stage(Article.objects.needing_review(), request.user))
+    waiting = Article.objects.new_needing_review(), Article.objects.updates_needing_review()
+    first = (rows.values("pk")[:MOST_COUNTED] for rows in each_at_own_stage(waiting, request.user))
+    return count_up_to(MOST_COUNTED, Article.objects.filter(pk__in=in_any(*first)))
 
 
 COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}

@@ -60,9 +60,16 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
 
     def needing_review(self) -> Self:
         """Articles and updates that a reviewer has to decide; both are found by their own index."""
-        own = Article.objects.filter(status=Article.Status.MANUAL_REVIEW)
-        updates = Article.objects.filter(update__draft__isnull=False, update__status=Article.Status.MANUAL_REVIEW)
+        own, updates = Article.objects.new_needing_review(), Article.objects.updates_needing_review()
         return self.filter(pk__in=in_any(own.values("pk"), updates.values("pk")))
+
+    def new_needing_review(self) -> Self:
+        """Articles that were not approved yet and that a reviewer has to decide."""
+        return self.filter(status=Article.Status.MANUAL_REVIEW)
+
+    def updates_needing_review(self) -> Self:
+        """Articles with an update that a reviewer has to decide."""
+        return self.filter(update__draft__isnull=False, update__status=Article.Status.MANUAL_REVIEW)
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""

@@ -85,13 +85,19 @@ def with_stage(articles: QuerySet[Any], stages: Sequence[ReviewStage]) -> QueryS
 
 def at_own_stage(articles: QuerySet[Any], by: Actor) -> QuerySet[Any]:
     """Those articles in review that wait at a stage of this user, who has not approved them at another."""
+    return each_at_own_stage([articles], by)[0]
+
+
+def each_at_own_stage(lists: Sequence[QuerySet[Any]], by: Actor) -> Sequence[QuerySet[Any]]:
+    """The same of several lists, with the queries for one."""
     stages = ReviewStage.in_order()
     own = stages_of(by, stages)
     if len(own) == len(stages) == 1:
-        return articles
-    chosen = with_stage(articles, stages).filter(review_stage__in=[stage.kind for stage in own])
-    unapproved: QuerySet[Any] = chosen.exclude(approved_by(by.pk))
-    return unapproved
+        return lists
+    kinds = [stage.kind for stage in own]
+    return [
+        with_stage(articles, stages).filter(review_stage__in=kinds).exclude(approved_by(by.pk)) for articles in lists
+    ]
 
 
 def stages_of(by: Actor, stages: Sequence[ReviewStage]) -> list[ReviewStage]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -14,7 +17,14 @@ def in_any(*lists: QuerySet[Any]) -> RawSQL:
     Django's own `union` takes no limits of its parts on SQLite. Each part is a table of its own here, so that a
     database walks its index as far as its limit, and begins with the few rows found instead of asking each article.
     """
-    compiled = [rows.query.sql_with_params() for rows in lists]
+    compiled = list(_compiled(lists)) or [("SELECT NULL AS pk WHERE 1 = 0", ())]
     parts = (f"SELECT * FROM ({sql}) AS part{number}" for number, (sql, _params) in enumerate(compiled))  # noqa: S608
     params = [value for _sql, values in compiled for value in values]
     return RawSQL(f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS heads", params)  # noqa: S608, S611 (made by Django)
+
+
+def _compiled(lists: Iterable[QuerySet[Any]]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Statement and parameters of each list that is not known to be empty."""
+    for rows in lists:
+        with suppress(EmptyResultSet):
+            yield rows.query.sql_with_params()

@@ -179,6 +179,21 @@ def test_the_queue_shows_the_stage_of_the_user_first_with_the_number_at_each(
     assert listed(client, "?stage=first") == [three.pk, one.pk]
 
 
+def test_the_desk_of_a_reviewer_without_a_stage_shows_that_nothing_waits_for_them(
+    article: Article, alice: User, client: Client
+) -> None:
+    heads = Group.objects.create(name="Desk heads")
+    heads.permissions.add(Permission.objects.get(codename="review_article"))
+    root = make_user("root", is_superuser=True)
+    choose_stages([StageChoice("first", group=heads)], by=root)
+    for user in (alice, root):
+        client.force_login(user)
+        assert queue_length(client.get(QUEUE).wsgi_request) == 0
+        assert listed(client, "?stage=all") == [article.pk]
+        for address in ("/admin/", "/admin/articles/article/", "/admin/calendar/"):
+            assert client.get(address).status_code == 200
+
+
 def test_the_queue_shows_the_stage_of_the_text_of_an_update(alice: User, bob: User, client: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
     publishing.edit(article, by=alice, changes={"title": "Changed"})
