@@ -67,5 +67,5 @@ def _link(entry: Entry) -> str:
 def _marks(entry: Entry) -> str:
     if not entry.marks:
         return ""
-    marks = (f'<span class="mark {escape(mark.value)}">{escape(mark.short)}</span>' for mark in entry.marks)
+    marks = (f'<span class="mark {escape(value)}">{escape(short)}</span>' for value, short in entry.short_marks)
     return f' <span class="marks">{" ".join(marks)}</span>'

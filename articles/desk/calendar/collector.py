@@ -10,10 +10,12 @@ from typing import TypeVar
 from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.functional import cached_property
+from django.utils.translation import get_language
 
 from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.parameters import Choice
 from articles.publishing import Actor
+from scheduling.services import overdue_before
 
 Row = TypeVar("Row", bound=Model)
 
@@ -25,6 +27,8 @@ class Collector(ABC):
         self.choice = choice
         self.by = by
         self.now = now
+        self.overdue_before = overdue_before(now)
+        self.language = get_language()
 
     @cached_property
     def _address(self) -> tuple[str, str]:

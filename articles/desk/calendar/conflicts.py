@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +16,7 @@ from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
 
-_MOST_SPANS = 50
+_MOST_SPANS = 200
 
 
 def mark_conflicts(sheet: Sheet) -> None:
@@ -42,8 +40,8 @@ def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
     """Those of these articles that have a neighbour; the database compares each article with the next."""
     apart = settings.CALENDAR_CONFLICT
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
-    spans = (Q(publish_at__range=span) for span in _around(shown.values(), apart))
-    rows = Article.objects.filter(reduce(or_, spans), FREE, status__in=statuses, channel__isnull=False)
+    spans = Q(*(Q(publish_at__range=span) for span in _around(shown.values(), apart)), _connector=Q.OR)
+    rows = Article.objects.filter(spans, FREE, status__in=statuses, channel__isnull=False)
     in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
     beside = rows.annotate(
         before=Window(Lag("publish_at"), **in_channel), after=Window(Lead("publish_at"), **in_channel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -15,13 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from articles.text import happens_twice, offset_name
 
 
-def label(member: Choices) -> str:
-    """The label in the active language; remembered, as the many entries of a page have few labels."""
-    return _label(member, get_language())
-
-
 @lru_cache(typed=True)
-def _label(member: Choices, language: str | None) -> str:
+def label(member: Choices, language: str | None) -> str:
+    """The label in `language`, the active one; remembered, as the many entries of a page have few labels."""
     return str(member.label)
 
 
@@ -51,7 +47,7 @@ class Mark(TextChoices):
     @property
     def short(self) -> str:
         """Short label."""
-        return _short(self, get_language())
+        return str(_SHORT[self])
 
 
 _SHORT = {
@@ -63,7 +59,7 @@ _SHORT = {
 
 @lru_cache
 def _short(mark: Mark, language: str | None) -> str:
-    return str(_SHORT[mark])
+    return mark.short
 
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
@@ -88,6 +84,7 @@ class Entry:
     release: int | None = None
     changed: datetime = LONG_AGO
     is_cancelled: bool = False  #: for calendar apps that have it already
+    language: str | None = field(default_factory=get_language)  #: the active one; asking for it takes a while
 
     @property
     def is_over(self) -> bool:
@@ -117,7 +114,12 @@ class Entry:
     @cached_property
     def name(self) -> str:
         """The event in words."""
-        return label(self.kind)
+        return label(self.kind, self.language)
+
+    @property
+    def short_marks(self) -> list[tuple[str, str]]:
+        """Value and short label of each mark."""
+        return [(mark.value, _short(mark, self.language)) for mark in self.marks]
 
     @property
     def classes(self) -> str:
@@ -132,5 +134,5 @@ class Entry:
     @property
     def tip(self) -> str:
         """Tooltip text."""
-        marks = map(label, self.marks)
+        marks = (label(mark, self.language) for mark in self.marks)
         return "\n".join((f"{self.wall:%H:%M:%S} {self.title}", self.name, self.details, *marks))

@@ -157,7 +157,7 @@ def _event(entry: Entry, version: int) -> bytes:
 
     Written here, because the library takes a millisecond for each of thousands.
     """
-    marks = (label(mark) for mark in entry.marks if mark is not Mark.OVERDUE)
+    marks = (label(mark, entry.language) for mark in entry.marks if mark is not Mark.OVERDUE)
     changed = _whole(entry.changed)
     values = {
         "BEGIN": "VEVENT",

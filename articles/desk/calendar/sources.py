@@ -15,7 +15,6 @@ from articles.desk.calendar.entries import Entry, Kind, Mark, label
 from articles.desk.calendar.reschedule import Moment
 from articles.models import Article, Release, ReleaseMember, Update, named
 from articles.workflow import TO_COME, WAITING
-from scheduling.services import overdue_before
 
 Status = Article.Status
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
@@ -142,12 +141,13 @@ def release_entry(release: Release, collector: Collector) -> Entry:
         release=release.pk,
         changed=release.updated_at,
         is_cancelled=status == Release.Status.CANCELLED,
+        language=collector.language,
     )
 
 
 def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
     at_risk = () if is_approved else (Mark.AT_RISK,)
-    overdue = (Mark.OVERDUE,) if at <= overdue_before(collector.now) else ()
+    overdue = (Mark.OVERDUE,) if at <= collector.overdue_before else ()
     return (*at_risk, *overdue)
 
 
@@ -186,11 +186,12 @@ def entry_about(
         address=collector.address_of(article.pk),
         channel=str(article.channel or ""),
         author=named(author) if author else "",
-        state=label(Status(article.status)),
+        state=label(Status(article.status), collector.language),
         note=note,
         seen=seen.isoformat() if seen else "",
         marks=marks,
         article=article.pk,
         changed=changed or max(article.updated_at, article.published_at or article.updated_at),
         is_cancelled=is_cancelled,
+        language=collector.language,
     )
