@@ -92,7 +92,7 @@ class ZonedTimeField(forms.MultiValueField):
         if not values or not values[0]:
             return None
         wall, zone = parse_wall(values[0]), _zone_of(values)
-        if wall is None:
+        if wall is None or _is_unknown_zone(values):
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         second = {FIRST: False, SECOND: True}.get(values[1] if len(values) > 1 else "")
         try:
@@ -120,12 +120,17 @@ class ZonedTimeField(forms.MultiValueField):
 
 
 def sent_zone(name: str | None) -> tzinfo:
-    """The zone of this name, which a form has sent; the current one if there is none or it is forged."""
+    """The zone of this name, which a form has sent; the current one if there is none, or no such zone."""
     return zone_named(name or "") or timezone.get_current_timezone()
 
 
 def _zone_of(values: Sequence[str | None]) -> tzinfo:
     return sent_zone(values[2] if len(values) > 2 else None)
+
+
+def _is_unknown_zone(values: Sequence[str | None]) -> bool:
+    name = values[2] if len(values) > 2 else None
+    return bool(name) and zone_named(name or "") is None
 
 
 def parse_wall(text: str | None) -> datetime | None:

@@ -113,6 +113,7 @@ def by_admin(user: User, article: Article, action: str, moment: datetime) -> str
     client = Client()
     client.force_login(user)
     sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON, "base": 1}
+    sent["seen"] = Article.objects.get(pk=article.pk).changed_at.isoformat()
     sent["title"] = NEW_TITLE if action == EDIT else article.title
     time = moment if action == Transition.SCHEDULE else article.publish_at
     button = "_save" if action == EDIT else f"_step_{action}"

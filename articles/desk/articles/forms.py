@@ -141,6 +141,13 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         """Whether another user has saved the article since."""
         return isinstance(self.refusal, EditConflict)
 
+    def clean_seen(self) -> datetime | None:
+        """A form of an existing article that lacks it is none that was opened."""
+        seen: datetime | None = self.cleaned_data["seen"]
+        if seen is None and self.instance.pk is not None:
+            self.add_error(None, ValidationError(_("This form is incomplete. Open the article again.")))
+        return seen
+
     def clean_title(self) -> str:
         """One line, in a field that wraps."""
         return " ".join(str(self.cleaned_data["title"]).split())
@@ -195,8 +202,13 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _typed_edits(self) -> dict[str, Any]:
         changed = {*self.changed_data} | ({"tags"} if self.cleaned_data.get("more_tags") else set())
-        names = [name for name in self.fields if name in changed & EDITABLE]
+        names = [name for name in self.fields if name in changed & EDITABLE and not self._is_omitted(name)]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
+
+    def _is_omitted(self, name: str) -> bool:
+        """Whether the request lacks the field, which then keeps its value; an empty one has it."""
+        widget = self.fields[name].widget
+        return bool(widget.value_omitted_from_data(self.data, self.files, self.add_prefix(name)))
 
     def taken_out(self) -> list[str]:
         """Tags in the submitted text that are removed."""

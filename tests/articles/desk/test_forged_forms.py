@@ -13,7 +13,7 @@ from django.test import Client
 
 from articles import publishing
 from articles.models import Article, Notification
-from tests.articles.factories import make_article, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_release, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -87,9 +87,50 @@ def test_no_garbage_breaks_a_screen(desk: Client, article: Article) -> None:
 
 @pytest.mark.parametrize("name", ["reschedule", "set_embargo"])
 def test_a_button_that_the_form_does_not_have_does_nothing(desk: Client, article: Article, name: str) -> None:
-    form = {"title": "Typed", "slug": "t", "base": article.revision, f"_step_{name}": "1"}
+    form = {**typed(article), f"_step_{name}": "1"}
     assert desk.post(f"{ARTICLES}{article.pk}/change/", form).status_code == HTTPStatus.FOUND
     assert Article.objects.values_list("title", "embargo_until").get() == ("Typed", None)
+
+
+def typed(article: Article) -> dict[str, Any]:
+    """What the form sends at least."""
+    article.refresh_from_db()
+    return {"title": "Typed", "slug": "t", "base": article.revision, "seen": article.changed_at.isoformat()}
+
+
+def test_a_form_without_the_version_that_it_began_from_changes_nothing(desk: Client) -> None:
+    """It may lack other fields, too, such as the time."""
+    moment = soon(hours=1)
+    article = make_article(status=APPROVED, publish_at=moment)
+    without = {name: value for name, value in typed(article).items() if name != "seen"}
+    for sent in ({}, without):
+        page = desk.post(f"{ARTICLES}{article.pk}/change/", sent)
+        assert (page.status_code, "This form is incomplete" in page.text) == (HTTPStatus.OK, True)
+        article.refresh_from_db()
+        assert (article.title, article.publish_at) == ("Harbour bridge reopens", moment)
+
+
+def test_fields_that_a_request_lacks_keep_their_values(desk: Client) -> None:
+    """Otherwise a form that was cut off would publish the article before its embargo ends, or never."""
+    times = {"publish_at": soon(hours=1), "embargo_until": soon(hours=5), "unpublish_at": soon(hours=9)}
+    article = make_article(**times, summary="Kept")  # type: ignore[arg-type]
+    response = desk.post(f"{ARTICLES}{article.pk}/change/", typed(article))
+    assert response.status_code == HTTPStatus.FOUND
+    article.refresh_from_db()
+    assert {name: getattr(article, name) for name in times} == times
+    assert (article.title, article.summary) == ("Typed", "Kept")
+    desk.post(f"{ARTICLES}{article.pk}/change/", {**typed(article), "unpublish_at": "", "summary": ""})
+    article.refresh_from_db()
+    assert (article.unpublish_at, article.summary) == (None, "")
+
+
+def test_a_time_in_an_unknown_zone_is_refused(desk: Client) -> None:
+    article = make_article()
+    sent = {**typed(article), "publish_at": "2100-01-01T00:00", "publish_at_zone": "Mars/Base"}
+    page = desk.post(f"{ARTICLES}{article.pk}/change/", sent)
+    assert (page.status_code, "Enter a date and a time" in page.text) == (HTTPStatus.OK, True)
+    article.refresh_from_db()
+    assert article.publish_at is None
 
 
 @pytest.mark.parametrize("time", ["x", "2026-13-45T00:00:00Z", "2026-01-01T00:00:00", "9999-12-31T23:59:59-14:00"])

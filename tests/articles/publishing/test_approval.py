@@ -69,6 +69,7 @@ class Desk:
             "slug": article.slug,
             "author": author.pk,
             "tags": [t.pk for t in article.tags.all()],
+            "seen": changed_at(article),
         }
         address = reverse("admin:articles_article_change", args=[article.pk])
         return self.screens.post(address, {**form, "_save": "1"}).status_code
@@ -98,6 +99,11 @@ def reviewer() -> Desk:
 def rule(request: pytest.FixtureRequest, settings: Any) -> bool:
     settings.ARTICLES_TWO_PERSON_RULE = request.param
     return bool(request.param)
+
+
+def changed_at(article: Article) -> str:
+    """The version that the article form sends as `seen`."""
+    return Article.objects.get(pk=article.pk).changed_at.isoformat()
 
 
 def state(article: Article) -> int:
@@ -303,12 +309,13 @@ def test_the_article_form_approves_what_it_showed_with_the_time_typed_into_it(ch
     author.take(article, "submit")
     read, address = chief.number(article), reverse("admin:articles_article_change", args=[article.pk])
     form = {"title": article.title, "slug": article.slug, "author": author.user.pk, "_step_approve": "1"}
+    form["seen"] = changed_at(article)
     assert chief.screens.post(address, form).status_code == 200
     author.change(article, title="Mayor stays")
     form["title"] = "Mayor stays"
-    chief.screens.post(address, {**form, "base": read})
+    chief.screens.post(address, {**form, "base": read, "seen": changed_at(article)})
     assert state(article) == Status.MANUAL_REVIEW
-    later = {"publish_at": "2030-01-01T00:00:00", "base": chief.number(article)}
+    later = {"publish_at": "2030-01-01T00:00:00", "base": chief.number(article), "seen": changed_at(article)}
     assert chief.screens.post(address, form | later).status_code == 302
     assert state(article) == Status.MANUALLY_APPROVED
 

@@ -317,6 +317,7 @@ def test_a_command_and_the_article_s_form_pass_one_stage_too(author: User) -> No
     address = reverse("admin:articles_article_change", args=[article.pk])
     assert f'name="review_stage" value="{SECOND}"' in screens.get(address).text
     form = {"title": article.title, "slug": article.slug, "author": author.pk, "base": newest(article)}
+    form["seen"] = Article.objects.get(pk=article.pk).changed_at.isoformat()
     page = screens.post(address, {**form, "_step_approve": "1", "review_stage": FIRST}, follow=True)
     assert "Another reviewer has decided since you opened it" in page.text
     assert stage(article) == SECOND
