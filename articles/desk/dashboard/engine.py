@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from articles.models import Article
 from articles.permissions import reads_articles
 from articles.publishing import Actor
-from articles.task_types import OF_ARTICLES
+from articles.task_types import OF_ARTICLES, RELEASE
 from articles.text import format_time_briefly, format_time_exactly
 from scheduling import registry
 from scheduling.services import (
@@ -22,6 +22,7 @@ from scheduling.services import (
     Refused,
     Workers,
     find_tasks,
+    overdue_by_topic,
     refused_work,
     workers,
     works_without_redis,
@@ -30,6 +31,7 @@ from scheduling.services import (
 OPERATE = "scheduling.operate_tasks"
 LOOK = "scheduling.view_taskinfo"
 START_COMMAND = "python manage.py poll --forever"
+LIST_COMMAND = "python manage.py tasks list --status overdue"
 SHOWN = 5
 
 
@@ -66,6 +68,8 @@ def health(by: Actor, now: datetime) -> Health:
     if works_without_redis(found):
         advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
         return Health(False, [_("Redis cannot be reached.")], [advice])
+    if overdue := _overdue_publications(now):
+        return _late(overdue, found, by)
     return Health(True, [_answered(found)])
 
 
@@ -111,6 +115,25 @@ def _without_worker(found: Workers, by: Actor) -> Health:
     if _looks_after_tasks(by):
         return Health(False, [sentence], [advice, _("Start a worker with:")], START_COMMAND)
     return Health(False, [sentence], [advice, _("Contact the server administrator.")])
+
+
+def _overdue_publications(now: datetime) -> int:
+    """How many tasks of articles and releases are overdue, up to `COUNT_LIMIT` of each topic."""
+    counts = overdue_by_topic(now).items()
+    return sum(count for (task_type, _priority), count in counts if task_type in (*OF_ARTICLES, RELEASE))
+
+
+def _late(overdue: int, found: Workers, by: Actor) -> Health:
+    """A worker that is busy, frozen or cut off still counts as running."""
+    sentence = ngettext(
+        "Publishing service: %(count)d task is overdue. Last heartbeat %(time)s.",
+        "Publishing service: %(count)d tasks are overdue. Last heartbeat %(time)s.",
+        overdue,
+    ) % {"count": overdue, "time": ago(found.last_sign or 0)}
+    advice = [_("Approved articles still go live on time, but notifications and other follow-up tasks wait.")]
+    if _looks_after_tasks(by):
+        return Health(False, [sentence], [*advice, _("List them with:")], LIST_COMMAND)
+    return Health(False, [sentence], advice)
 
 
 def _answered(found: Workers) -> str:

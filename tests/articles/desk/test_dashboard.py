@@ -176,6 +176,16 @@ def test_without_a_worker_operators_are_shown_how_to_start_one_and_others_whom_t
     assert "manage.py" not in author
 
 
+def test_overdue_articles_are_reported_though_a_worker_counts_as_running() -> None:
+    worker_seen(13)
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    TaskInfo.objects.filter(key=str(article.pk)).update(execute_time=soon(seconds=-8))
+    operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
+    sentence = "Publishing service: 1 task is overdue. Last heartbeat 13 seconds ago."
+    assert sentence in operator and sentence in author
+    assert "tasks list --status overdue" in operator and "manage.py" not in author
+
+
 def test_workers_that_do_not_reach_redis_are_noticed(settings: object) -> None:
     settings.SCHEDULING_REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
     worker_seen(1, queue="database")
