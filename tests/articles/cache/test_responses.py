@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -265,7 +266,6 @@ def test_recording_a_publication_by_the_clock_rebuilds_no_page() -> None:
     assert cost("/latest/") == 0
 
 
-@pytest.mark.usefixtures("far_from_midnight")
 def test_the_next_change_is_the_first_one_by_the_clock() -> None:
     def changes() -> datetime:
         return next_change().at
@@ -285,8 +285,10 @@ def test_the_next_change_is_the_first_one_by_the_clock() -> None:
 
 
 @pytest.mark.parametrize("hours_left", [0, 1])
-def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(settings: Any, hours_left: int) -> None:
-    _put_midnight(settings, hours_left)
+def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(
+    midnight_in: Callable[[int], None], hours_left: int
+) -> None:
+    midnight_in(hours_left)
 
     def midnight() -> datetime:
         local = timezone.localtime(soon(), timezone.get_default_timezone())
@@ -297,19 +299,6 @@ def test_the_date_in_the_page_header_changes_at_midnight_in_the_sites_time_zone(
         assert next_change().at in (before, midnight())
 
 
-@pytest.fixture
-def far_from_midnight(settings: Any) -> None:
-    """The site's date does not change while the test runs."""
-    _put_midnight(settings, 12)
-
-
-def _put_midnight(settings: Any, hours: int) -> None:
-    """Have the site in a zone in which midnight is this many hours away, and what is left of the present one."""
-    offset = (23 - hours - soon().hour + 11) % 24 - 11
-    settings.TIME_ZONE = f"Etc/GMT{-offset:+d}"
-
-
-@pytest.mark.usefixtures("far_from_midnight")
 def test_a_page_is_built_again_after_the_databases_clock_was_set() -> None:
     live()
     assert cost("/latest/") > 0 == cost("/latest/")
