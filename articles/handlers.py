@@ -187,15 +187,20 @@ _MAX_PURGE_ATTEMPTS = 30
 @handler(
     PURGE, max_attempts=_MAX_PURGE_ATTEMPTS, at_least_once=True, lease=_PURGE_LEASE, label=_("CDN purge"), namer=titles
 )
-def purge_proxies(tasks: Sequence[TaskInfo]) -> None:
-    """Purge changed pages from the CDN."""
+def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Purge changed pages from the CDN.
+
+    An unreachable cache is tried each second: when it is back, it serves the outdated responses again.
+    """
+    postponed: dict[int, Verdict] = {}
     for task in tasks:
         wanted = dict(task.parameters or {})
         try:
             run_purge(wanted["articles"], wanted["tags"])
         except CacheFailed:
             if clock.now() - task.promised_at < MAX_TTL:  # later the responses have expired by themselves
-                raise
+                postponed[task.task_id] = Postpone()
+    return postponed
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:

@@ -133,6 +133,7 @@ _SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now
 _LIST_FIELDS = frozenset(
     {"channel", "channel_id", "author", "author_id", "byline"}
 )  # decide which lists show the article
+_HIDING = frozenset({"status", "publish_at", "embargo_until", "unpublish_at"})  # may remove it, at once or later
 _INTERNAL = frozenset({"revision", "external_digest"})  # not shown to readers
 _NAMES = frozenset({"first_name", "last_name"})
 
@@ -143,6 +144,9 @@ def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
     if _SHOWN & {instance.status, instance.as_loaded("status")}:
         moved = not created and _LIST_FIELDS & instance.changed_fields()
         purge_tags(SITE) if moved else purge_articles([instance.pk])
+    was_live = not created and instance.as_loaded("status") == Article.Status.PUBLISHED
+    if was_live and _HIDING & instance.changed_fields():
+        schedule_purge(articles=[instance.pk])
 
 
 @receiver(pre_delete, sender=Article)

@@ -22,6 +22,7 @@ def _redis(url: str) -> dict[str, Any]:
         # An unreachable cache delays a page by milliseconds.
         "SOCKET_CONNECT_TIMEOUT": 0.2,
         "SOCKET_TIMEOUT": 0.25,
+        "CONNECTION_POOL_CLASS": "articles.cache.server.Pool",
         # Unlike pickle, loading entries cannot run code.
         "SERIALIZER": "django_redis.serializers.msgpack.MSGPackSerializer",
     }

@@ -232,6 +232,10 @@ CDN_PURGE_URLS = env.addresses("CDN_PURGE_URLS")
 CDN_PURGE_METHOD = env.text("CDN_PURGE_METHOD", default="PURGE", choices=("PURGE", "BAN", "POST"))
 CDN_PURGE_HEADER = env.header("CDN_PURGE_HEADER")
 
+# How long a web process may send copies without asking Redis whether they are still valid, in seconds. Behind proxies
+# that cache it always asks: after a purge, they must get the new response.
+PAGE_CACHE_VALIDATION_SECONDS = 0.0 if CDN_PURGE_URLS else 0.01
+
 # `manage.py crontab add` installs these; two runs of `poll` may overlap, because row locks separate them.
 CRONJOBS = [
     ("* * * * *", "django.core.management.call_command", ["refresh"]),

@@ -24,6 +24,9 @@ RESPONSES = "responses"
 
 responses = ConnectionProxy(caches, RESPONSES)
 
+RUN = "pages:run"
+"""The key of the id of the server that the other keys were written to; see `articles.cache.server`."""
+
 _RETRY = 1.0  # seconds before an unreachable cache is tried again
 
 errors = Counter("headline_cache_errors", "Response cache commands that failed", ["command"])
@@ -65,20 +68,25 @@ def read_with_ttl(keys: Sequence[str]) -> tuple[dict[str, Any], float | None]:
     """The values of these keys, and how many seconds the first one has left; None if the backend does not say that.
 
     The TTL is read before and after the value, so that one of both is that of the value if another replaces it. A
-    transaction would do, too, but a full Redis refuses it.
+    transaction would do, too, but a full Redis refuses it. Fails, by GETEX, where Redis refuses to write: it would
+    not take purges either. That also keeps `RUN` from being evicted.
     """
     client: Any = getattr(responses, "client", None)
     if client is None:
         return responses.get_many(keys), None
     names = [client.make_key(key) for key in keys]
     pipeline = client.get_client(write=False).pipeline(transaction=False)
-    before, values, after = pipeline.pttl(names[0]).mget(names).pttl(names[0]).execute()
+    pipeline.pttl(names[0]).mget(names).getex(client.make_key(RUN)).pttl(names[0])
+    before, values, _run, after = pipeline.execute()
     found = {key: client.decode(value) for key, value in zip(keys, values, strict=True) if value is not None}
     return found, min(before, after) / 1000
 
 
 class FastReader(threading.local):
-    """Reads one key over a connection of the thread's own: half the cost of a connection from the pool."""
+    """Reads one key over a connection of the thread's own: half the cost of a connection from the pool.
+
+    By GETEX, which a Redis refuses that takes no writes, such as a replica.
+    """
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -104,7 +112,7 @@ class FastReader(threading.local):
 
     def _connect(self, client: Any) -> None:
         self._connection = client.get_client(write=False).connection_pool.make_connection()
-        self._command = self._connection.pack_command("GET", str(client.make_key(self._key)))
+        self._command = self._connection.pack_command("GETEX", str(client.make_key(self._key)))
         self._client = client
 
     def forget(self) -> None:

@@ -53,6 +53,12 @@ def schedule_purge(*, articles: Collection[int] = (), tags: Collection[str] = ()
         _schedule_purge(articles, tags)
 
 
+def schedule_missed_purge(tags: Collection[str]) -> None:
+    """Add the purge task for a change whose purge failed here: another process may reach the shared cache."""
+    if settings.REDIS_CACHE_URL and not settings.CDN_PURGE_URLS:  # otherwise the change has added one
+        _schedule_purge((), tags)
+
+
 def _schedule_purge(articles: Collection[int], tags: Collection[str]) -> None:
     """A single article's task has a key, so several changes in a row move one task instead of adding more."""
     key = str(next(iter(articles))) if len(articles) == 1 and not tags else None

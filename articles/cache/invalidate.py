@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from articles.cache.backend import CacheFailed
-from articles.cache.cdn import purge_cdn, schedule_cdn_purge
+from articles.cache.cdn import purge_cdn, schedule_cdn_purge, schedule_missed_purge
 from articles.cache.tags import SITE, tags_of
 from articles.cache.versions import invalidate
 
@@ -58,8 +58,12 @@ def _purge() -> None:
     if len(articles) > _MAX_ARTICLES:
         tags.add(SITE)
     if articles and SITE not in tags:
-        tags |= tags_of(articles)
+        try:
+            tags |= tags_of(articles)
+        except DatabaseError:  # the connection has ended since the commit
+            tags = {SITE}
     if tags:
         tags = {SITE} if SITE in tags else tags
-        invalidate(tags)
+        if not invalidate(tags):
+            schedule_missed_purge(tags)
         purge_cdn(tags)

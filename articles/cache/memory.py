@@ -32,9 +32,11 @@ class Copy:
     tags: Sequence[str]
     versions: Mapping[str, str]
     generation: str
+    _ends_at: float = field(init=False)  #: the same in Unix time: the other clock stands still while a machine sleeps
     _shared: int | None = field(init=False)  #: index of the header that says how long proxies may cache it
 
     def __post_init__(self) -> None:
+        self._ends_at = time.time() + self.expires_at - time.monotonic()
         limited = (number for number, (_name, value) in enumerate(self.headers) if _SHARED_AGE.search(value))
         self._shared = next(limited, None)
 
@@ -48,7 +50,7 @@ class Copy:
             if validated is None:
                 return False
             self.generation = validated
-        return time.monotonic() < self.expires_at
+        return time.monotonic() < self.expires_at and time.time() < self._ends_at
 
     def headers_now(self) -> Headers:
         """The headers, with the present limit for proxies."""

@@ -16,6 +16,7 @@ from django.utils.http import http_date
 
 from articles.cache.backend import CacheFailed, command, reachable, responses
 from articles.cache.tags import HEADER, NEWS, SITE, tags_on
+from articles.cache.versions import present_epoch
 
 _MARGIN = 1.0
 """Seconds deducted from the TTL for network latency and caches that count whole seconds."""
@@ -26,7 +27,7 @@ _LAST_MODIFIED_TTL = 6 * 3600.0  # seconds
 
 @dataclass(frozen=True)
 class CachedResponse:
-    """A response to store; once stored, also its TTL, its generation and the versions of its tags."""
+    """A response to store; once stored, also its end, its generation and the versions of its tags."""
 
     fingerprint: str  #: of the request
     content: bytes
@@ -34,7 +35,7 @@ class CachedResponse:
     tags: Sequence[str]
     etag: str
     modified: int | None  #: seconds since 1970
-    ttl: float = 0.0
+    ends_at: float = 0.0  #: Unix time of the database's clock
     generation: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -95,16 +96,18 @@ def _last_modified(key: str, fingerprint: str, etag: str, second: int) -> int | 
 
 
 def _record_first_sent(key: str, fingerprint: str, etag: str, second: int) -> int:
+    """Records of another epoch do not count: a restored cache may have lost later ones."""
     with command("get"):
         known = responses.get(key)
+    epoch = present_epoch()
     if known is None or known[0] != fingerprint:
         first = second
-    elif known[1] == etag:
+    elif known[1] == etag and known[3:] == [epoch]:
         return int(known[2])
     else:
         first = max(second, int(known[2]) + 1)
     with command("set"):
-        responses.set(key, [fingerprint, etag, first], timeout=_LAST_MODIFIED_TTL)
+        responses.set(key, [fingerprint, etag, first, epoch], timeout=_LAST_MODIFIED_TTL)
     return first
 
 

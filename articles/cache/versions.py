@@ -7,6 +7,9 @@ Every purge also changes the key `GENERATION`. If a response's generation is the
 it was built, and its tags need not be checked. If the generation changed while a response was built, the response may
 be outdated and is not stored.
 
+Generations begin with the time. If a cache has an older one than before, it is not the server that took the last
+purges, or no longer has their keys, and all responses in it are invalidated.
+
 A cache that fails to take a purge is cleared, which a full one still allows. If that fails too, this process does not
 use the cache until the purge succeeds; the purge task does the same for the other processes.
 """
@@ -21,14 +24,24 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from django.conf import settings
+
 from articles.cache.backend import CacheFailed, FastReader, command, reachable, read_with_ttl, responses
+from articles.cache.tags import SITE
 from articles.cache.ttl import MAX_TTL
 
 logger = logging.getLogger(__name__)
 
 GENERATION = "pages:guard"
 
+EPOCH = "pages:epoch"
+"""Deleted with all versions when the cache turns out to have older contents than before."""
+
 _VERSION_TTL = 10 * MAX_TTL.total_seconds()
+_EPOCH_TTL = 24 * 3600.0
+
+_TOLERANCE = 500
+"""Milliseconds: purges of several processes may be stored in another order than that of their times."""
 
 Versions = dict[str, str]
 """Tag to version, for those that have one."""
@@ -56,17 +69,66 @@ class _FailedPurges:
             return True
 
 
+class _Latest:
+    """The time of the latest generation that this process has seen, in milliseconds since 1970."""
+
+    def __init__(self) -> None:
+        self.time = 0
+
+    def new(self) -> str:
+        """A later generation."""
+        return f"{max(int(time.time() * 1000), self.time + 1)}-{secrets.token_hex(8)}"
+
+    def note(self, generation: str | None, known: int) -> bool:
+        """Whether it is not older than the latest that was `known` before it was read."""
+        found = _time_of(generation)
+        self.time = max(self.time, found or 0)
+        return found is None or found >= known - _TOLERANCE
+
+
+def _time_of(generation: str | None) -> int | None:
+    """None if it does not say, or is of a host whose clock is far ahead."""
+    number, _dash, token = (generation or "").partition("-")
+    found = int(number) if number.isdecimal() and token else None
+    return found if found and found < (time.time() + MAX_TTL.total_seconds()) * 1000 else None
+
+
+class _PresentGeneration:
+    """The generation, which a process reads once in `PAGE_CACHE_VALIDATION_SECONDS`."""
+
+    def __init__(self) -> None:
+        self.reader = FastReader(GENERATION)
+        self.forget()
+
+    def read(self) -> str | None:
+        """The generation of at most that long ago; None if there is none."""
+        known = self._known
+        value, until = known[0]
+        now = time.monotonic()  # before the read: a purge that follows may be missing in the value
+        if now >= until:
+            latest = _latest.time
+            value = self.reader.read()
+            if not _latest.note(value, latest):
+                value = None  # what reads from the cache then, invalidates it
+            known[0] = value, now + settings.PAGE_CACHE_VALIDATION_SECONDS
+        return value
+
+    def forget(self) -> None:
+        """Read it again at the next call, even if another thread is reading it now."""
+        self._known: list[tuple[str | None, float]] = [(None, float("-inf"))]
+
+
 _failed = _FailedPurges()
-_generation = FastReader(GENERATION)
-os.register_at_fork(after_in_child=_generation.forget)  # parent and child must not share a connection
+_latest = _Latest()
+_generation = _PresentGeneration()
+os.register_at_fork(after_in_child=_generation.reader.forget)  # parent and child must not share a connection
 
 
 def present_generation() -> str | None:
     """The generation, at the lowest cost; None if the cache may not be used now or has none."""
     if not reachable or _failed:
         return None
-    found: str | None = _generation.read()
-    return found
+    return _generation.read()
 
 
 def read_entries(*keys: str) -> dict[str, Any]:
@@ -85,8 +147,15 @@ def _read(read: Callable[[], tuple[dict[str, Any], float | None]]) -> tuple[dict
     if not reachable or not _failed.retry():
         return {}, None
     try:
+        latest = _latest.time
         with command("get"):
             found, ttl = read()
+        if not _latest.note(found.get(GENERATION), latest):
+            logger.warning("the response cache is older than it was; all responses are invalidated")
+            with command("delete"):
+                responses.delete(EPOCH)
+            invalidate([SITE])
+            return {}, None
         return found if GENERATION in found else found | _first_generation(), ttl
     except CacheFailed:
         reachable.mark_unreachable()
@@ -96,7 +165,7 @@ def _read(read: Callable[[], tuple[dict[str, Any], float | None]]) -> tuple[dict
 def _first_generation() -> dict[str, Any]:
     """Set a generation after the cache was cleared or the last one expired."""
     with command("add"):
-        responses.add(GENERATION, secrets.token_hex(8), timeout=_VERSION_TTL)
+        responses.add(GENERATION, _latest.new(), timeout=_VERSION_TTL)
     with command("get"):
         generation = responses.get(GENERATION)
     if generation is None:
@@ -143,16 +212,31 @@ def claim_versions(tags: Iterable[str], generation: str) -> Versions | None:
     return known | new
 
 
+def present_epoch() -> str:
+    """A value that changes when older contents of the cache are found. Raises `CacheFailed`."""
+    with command("get"):
+        found = responses.get(EPOCH)
+    if found is None:
+        with command("add"):
+            responses.add(EPOCH, secrets.token_hex(8), timeout=_EPOCH_TTL)
+        with command("get"):
+            found = responses.get(EPOCH)
+    return str(found)
+
+
 def invalidate(tags: Collection[str]) -> bool:
     """Invalidate the responses with any of these tags; whether it succeeded."""
-    return _failed.retry(tags)
+    succeeded = _failed.retry(tags)
+    _generation.forget()
+    return succeeded
 
 
 def _write(tags: Collection[str]) -> bool:
-    version = secrets.token_hex(8)
+    version = _latest.new()
     try:
         with command("purge"):
             responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
+        _latest.note(version, 0)
     except CacheFailed as failure:
         logger.warning("a purge of the response cache failed; clearing the cache: %s", failure)
         return _clear()

@@ -59,7 +59,6 @@ class CacheMiddleware:
         if copy is None or not copy.is_valid():
             return self._pass_on(key, environ, start_response)
         start_response(copy.status, copy.headers_now())
-        hits.inc()
         copy.metrics.count(time.perf_counter() - began)
         return [copy.body]
 
@@ -110,6 +109,7 @@ def _copy_of(response: HttpResponse, status: str, headers: Headers, hit: Hit, *,
         status=response.status_code,
         charset=response.charset,
         size=len(response.content),
+        counters=[hits],
     )
     cached = hit.cached
     return Copy(

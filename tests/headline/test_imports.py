@@ -53,8 +53,8 @@ def test_imports_point_down_only() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_one_module_speaks_redis() -> None:
-    assert _importers("redis") == {"scheduling/queues/redis.py"}
+def test_only_the_queue_and_the_connections_of_the_cache_speak_redis() -> None:
+    assert _importers("redis") == {"articles/cache/server.py", "scheduling/queues/redis.py"}
 
 
 def test_only_modules_for_programs_know_rest_framework() -> None:

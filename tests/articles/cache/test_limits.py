@@ -13,20 +13,21 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 from django.core.cache import caches
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client import REGISTRY
 
-from articles import publishing
-from articles.cache import backend, versions, views
+from articles import publishing, releases
+from articles.cache import backend, response, versions, views
 from articles.models import Article, Channel
 from articles.site.pagination import SIZE
 from articles.task_types import PURGE
+from headline.caches import caches as configured
 from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
 from scheduling.side_effects import run_side_effects
-from tests.articles.factories import make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.harness import Server, free_port, start_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -291,11 +292,34 @@ def test_a_failed_purge_is_repeated_before_the_cache_is_used_again(
     assert cost("/") == 0
 
 
-@pytest.mark.parametrize("transition", ["unpublish", "retract", "delete"])
+def test_a_task_purges_for_a_process_that_cannot_reach_the_cache(own_redis: Server, settings: Any) -> None:
+    """Whatever the change; others would show what was before for as long as their entries last."""
+    article = make_article("Comet landing", status=APPROVED)
+    live()
+    assert article.title not in get("/").text
+    there, elsewhere = settings.CACHES, _cache_at(f"redis://127.0.0.1:{free_port()}/0")
+    settings.CACHES = {**there, "responses": elsewhere}
+    publishing.publish_now(article, by=make_editor())
+    settings.CACHES = there
+    backend.reachable._again_at = float("-inf")
+    versions._failed._tags.clear()  # as if another process had made the change
+    assert article.title not in get("/").text
+    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+    run_side_effects([PURGE])
+    assert article.title in get("/").text
+
+
+@pytest.mark.parametrize("transition", ["unpublish", "retract", "delete", "roll back", "set end"])
 def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
     own_redis: Server, monkeypatch: pytest.MonkeyPatch, transition: str
 ) -> None:
     alice, article = make_editor(), live(published_at=soon(hours=-1))
+    if transition == "roll back":
+        article = make_article("Comet landing", status=APPROVED)
+        release = make_release(article, by=alice)
+        releases.publish_release_now(release, by=alice)
+        run_side_effects([PURGE])
+        TaskInfo.objects.filter(task_type=PURGE).delete()
     assert article.title in get("/").text
     with monkeypatch.context() as dead:
         dead.setattr("articles.cache.invalidate._purge", lambda: None)
@@ -303,6 +327,11 @@ def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
             publishing.unpublish(article, by=alice)
         elif transition == "retract":
             publishing.retract(article, by=alice, notice="It was all wrong.")
+        elif transition == "roll back":
+            releases.roll_back_release(release, by=alice)
+        elif transition == "set end":
+            article.unpublish_at = soon(milliseconds=1)
+            article.save()
         else:
             article.delete()
     assert article.title in get("/").text
@@ -312,14 +341,61 @@ def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
 
-def test_the_task_is_retried_while_purges_fail(own_redis: Server) -> None:
+def test_the_task_is_repeated_each_second_while_the_cache_is_away(own_redis: Server) -> None:
+    """It may come back at any time, with the responses from before the change."""
     article = live()
     publishing.unpublish(article, by=make_editor())
     own_redis.kill()
     TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
     run_side_effects([PURGE])
     task = TaskInfo.objects.get(task_type=PURGE)
-    assert (task.attempts, task.execute_time > soon()) == (1, True)
+    assert task.leased_until is not None and soon() < task.leased_until <= soon(seconds=1)
+    assert task.attempts == 0
+    own_redis.start()
+    TaskInfo.objects.filter(task_type=PURGE).update(leased_until=None)
+    run_side_effects([PURGE])
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+
+
+def test_a_purge_without_a_database_invalidates_the_whole_site(
+    own_redis: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection may end after the commit, and the lists that show the article are not known then."""
+    article = live()
+    assert article.title in get("/").text
+
+    def ended(ids: object) -> set[str]:
+        raise OperationalError
+
+    monkeypatch.setattr("articles.cache.invalidate.tags_of", ended)
+    publishing.unpublish(article, by=make_editor())
+    assert article.title not in get("/").text
+
+
+def test_restored_contents_give_no_wrong_304(own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent before a change that the contents do not have is not the same again."""
+    settings.CACHES = configured(settings.REDIS_CACHE_URL)
+    record, seconds_ago = response._record_first_sent, 100
+
+    def earlier(key: str, fingerprint: str, etag: str, second: int) -> int:
+        return record(key, fingerprint, etag, second - seconds_ago)
+
+    monkeypatch.setattr(response, "_record_first_sent", earlier)
+    alice, first, second = make_editor(), live(), make_article("Second", status=APPROVED)
+    assert first.title in get("/feed/").text
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.save()
+    seconds_ago = 50
+    publishing.publish_now(second, by=alice)
+    newer = get("/feed/")
+    assert second.title in newer.text
+    seconds_ago = 0
+    publishing.retract(second, by=alice, notice="Wrong.")
+    own_redis.kill()
+    own_redis.start()
+    backend.reachable._again_at = float("-inf")
+    for _ in range(2):
+        assert get("/feed/", **{"If-Modified-Since": newer.headers["Last-Modified"]}).status_code == HTTPStatus.OK
 
 
 def test_eviction_brings_no_removed_article_back(own_redis: Server) -> None:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import redis
 from django.contrib.auth.models import User
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection
 from django.test import RequestFactory
 from django.urls import reverse
 from prometheus_client import REGISTRY
 
 from articles import publishing
-from articles.cache import backend, versions
+from articles.cache import backend, memory, versions
 from articles.cache.memory import Copies, Copy
 from articles.cache.wsgi import CacheMiddleware
 from articles.models import Article, Tag
 from articles.site.urls import urlpatterns
 from headline.caches import caches as configured
+from headline.request_metrics import write_request_metrics
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import Server, start_redis
 
@@ -79,12 +87,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def _redis(server: Server, settings: Any) -> Iterator[None]:
     """A shared cache, whichever the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
+    settings.PAGE_CACHE_VALIDATION_SECONDS = 0.0
     settings.REDIS_CACHE_URL = f"{server.url}/1"
     settings.CACHES = configured(settings.REDIS_CACHE_URL)
     backend.responses.clear()
+    disconnect()
     yield
     backend.reachable._again_at = float("-inf")
     versions._failed._tags.clear()
+
+
+def disconnect() -> None:
+    """As a process that has just started."""
+    backend.responses.client.get_client().connection_pool.disconnect()
+    versions._generation.reader.forget()
 
 
 @pytest.fixture
@@ -224,6 +240,176 @@ def test_the_clock_shows_and_hides_without_any_purge(stack: Stack, article: Arti
     assert shows(stack, "Coming") and not shows(stack, article.title)
 
 
+def test_a_page_ends_at_its_time_though_redis_clock_is_set_back(
+    stack: Stack, article: Article, server: Server, settings: Any
+) -> None:
+    client = redis.Redis.from_url(settings.REDIS_CACHE_URL)
+    moment = soon(seconds=2)
+    Article.objects.filter(pk=article.pk).update(unpublish_at=moment)
+    warm(stack, "/")
+    for key in client.scan_iter("*"):
+        client.pexpire(key, 3_600_000)
+    another_process = Stack()
+    warm(another_process, "/")
+    while soon() < moment:
+        time.sleep(0.05)
+    assert not shows(another_process, article.title)
+    assert not shows(Stack(), article.title)
+
+
+@pytest.mark.parametrize(
+    ("name", "refusing", "serving"), [("replicaof", "127.0.0.1 1", "NO ONE"), ("min-replicas-to-write", "1", "0")]
+)
+def test_a_redis_that_refuses_purges_gives_no_hits(
+    stack: Stack, article: Article, settings: Any, tmp_path: Path, name: str, refusing: str, serving: str
+) -> None:
+    """A process that has not tried to purge cannot know it otherwise."""
+    own = start_redis(tmp_path / "own")
+    settings.CACHES = configured(f"{own.url}/0")
+    client = redis.Redis.from_url(own.url)
+    configure = client.replicaof if name == "replicaof" else partial(client.config_set, name)
+    warm(stack, "/")
+    configure(*refusing.split())
+    assert stack.reaches_django("/"), "from a copy"
+    backend.reachable._again_at = float("-inf")
+    unpublish_elsewhere(article)
+    assert not shows(stack, article.title)
+    assert not shows(Stack(), article.title), "from the cache"
+    configure(*serving.split())
+    backend.reachable._again_at = float("-inf")
+    warm(stack, "/")
+    own.kill()
+
+
+def unpublish_elsewhere(article: Article) -> None:
+    """In another process, whose purge does not arrive."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE articles_article SET status = {Article.Status.UNPUBLISHED:d} WHERE id = %s",  # noqa: S608
+            [article.pk],
+        )
+
+
+def test_a_redis_restored_from_older_contents_gives_no_hits(
+    stack: Stack, article: Article, settings: Any, tmp_path: Path
+) -> None:
+    own = start_redis(tmp_path / "own")
+    settings.CACHES = configured(f"{own.url}/0")
+    warm(stack, "/")
+    redis.Redis.from_url(own.url).save()
+    publishing.unpublish(article, by=make_editor())
+    assert not shows(stack, article.title)
+    own.kill()
+    own.start()
+    for _ in range(3):
+        assert not shows(stack, article.title)
+        assert not shows(Stack(), article.title)
+        backend.reachable._again_at = float("-inf")
+    assert redis.Redis.from_url(own.url).dbsize(), "it has stored nothing"
+    warm(stack, "/")
+    own.kill()
+
+
+def test_older_contents_without_a_restart_give_no_hits(
+    stack: Stack, article: Article, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server was in its place for a while, or it was the replica of one that had missed purges."""
+    monkeypatch.setattr(versions, "_TOLERANCE", 0)
+    own = start_redis(tmp_path / "own")
+    settings.CACHES = configured(f"{own.url}/0")
+    client = redis.Redis.from_url(own.url)
+    warm(stack, "/")
+    older = {key: client.dump(key) for key in client.scan_iter("*")}
+    publishing.unpublish(article, by=make_editor())
+    assert not shows(stack, article.title)
+    client.flushall()
+    for key, contents in older.items():
+        client.restore(key, 60_000, contents or b"")
+    for _ in range(2):
+        assert not shows(stack, article.title), "from a copy"
+        assert not shows(Stack(), article.title), "from the cache"
+    warm(stack, "/")
+    own.kill()
+
+
+def test_a_copy_ends_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The monotonic clock stands still then."""
+    copy = Copy("200 OK", [], b"", None, time.monotonic() + 60, [], {}, "1-a")  # type: ignore[arg-type]
+    monkeypatch.setattr(memory, "present_generation", lambda: "1-a")
+    assert copy.is_valid()
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=time.monotonic, time=lambda: time.time() + 61))
+    assert not copy.is_valid()
+
+
+def test_hits_within_some_milliseconds_ask_redis_once(stack: Stack, article: Article, settings: Any) -> None:
+    settings.PAGE_CACHE_VALIDATION_SECONDS = 60.0
+    warm(stack, "/")
+    backend.responses.set(versions.GENERATION, "changed by another process")
+    backend.responses.delete("pages:tag:site")
+    assert not stack.reaches_django("/")
+    are_over()
+    assert stack.reaches_django("/")
+
+
+def are_over() -> None:
+    """The milliseconds in which Redis is not asked again."""
+    known = versions._generation._known
+    known[0] = known[0][0], 0.0
+
+
+def test_while_one_request_asks_redis_no_other_gets_a_copy(
+    stack: Stack, article: Article, server: Server, settings: Any
+) -> None:
+    settings.PAGE_CACHE_VALIDATION_SECONDS = 60.0
+    warm(stack, "/")
+    are_over()
+    reached: list[str] = []
+
+    def instead_of_django(environ: Any, start_response: Any) -> list[bytes]:
+        reached.append(environ["PATH_INFO"])
+        start_response("200 OK", [])
+        return [b""]
+
+    stack.django.handler = instead_of_django  # type: ignore[assignment]
+    together = Barrier(2)
+
+    def request(_number: int) -> None:
+        together.wait()
+        ask(stack.middleware, "/")
+
+    with server.frozen(), ThreadPoolExecutor(2) as pool:
+        list(pool.map(request, range(2)))
+    assert reached == ["/", "/"]
+
+
+def test_what_was_read_before_a_change_is_not_kept_after_it(
+    stack: Stack, article: Article, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.PAGE_CACHE_VALIDATION_SECONDS = 60.0
+    warm(stack, "/")
+    are_over()
+    read = versions._generation.reader.read
+
+    def unpublish_after() -> Any:
+        value = read()
+        publishing.unpublish(article, by=make_editor())
+        return value
+
+    with monkeypatch.context() as patched:
+        patched.setattr(versions._generation.reader, "read", unpublish_after)
+        ask(stack.middleware, "/")
+    assert not shows(stack, article.title)
+
+
+def test_the_process_that_makes_a_change_sends_no_copy_from_before(
+    stack: Stack, article: Article, settings: Any
+) -> None:
+    settings.PAGE_CACHE_VALIDATION_SECONDS = 60.0
+    warm(stack, "/")
+    publishing.unpublish(article, by=make_editor())
+    assert not shows(stack, article.title)
+
+
 def test_a_hit_needs_a_cache_that_can_be_read_and_invalidated(
     stack: Stack, article: Article, server: Server, settings: Any
 ) -> None:
@@ -244,7 +430,7 @@ def test_a_hit_survives_a_closed_connection_and_not_a_stopped_server(
     own = start_redis(tmp_path / "own")
     settings.CACHES = configured(f"{own.url}/0")
     warm(stack, "/")
-    versions._generation._connection._sock.shutdown(socket.SHUT_RDWR)
+    versions._generation.reader._connection._sock.shutdown(socket.SHUT_RDWR)
     warm(stack, "/")
     own.kill()
     assert stack.reaches_django("/")
@@ -267,10 +453,13 @@ def test_hits_count_in_the_metrics_as_other_requests_do(stack: Stack, article: A
     page = article.get_absolute_url()
     warm(stack, page)
     names = ("django_http_", "headline_cache_lookups")
+    write_request_metrics()
 
     def counted(application: Any) -> dict[str, float]:
         before = _samples(names)
-        ask(application, page)
+        for _ in range(3):
+            ask(application, page)
+        write_request_metrics()
         return {
             name: value - before.get(name, 0) for name, value in _samples(names).items() if value != before.get(name)
         }
