@@ -20,7 +20,7 @@ django.setup()
 from django.contrib.auth import get_user_model  # noqa: E402 (models need a Django that is set up)
 from django.db import transaction  # noqa: E402
 
-from articles.models import Article  # noqa: E402
+from articles.models import Article, Channel  # noqa: E402
 from articles.publishing import sync_tasks  # noqa: E402
 from bench.texts import BODY  # noqa: E402
 
@@ -34,11 +34,13 @@ def main() -> None:
     parser.add_argument("due", type=float, help="epoch seconds of the first")
     parser.add_argument("segments", nargs="+", metavar="COUNT:SECONDS")
     parser.add_argument("--without-tasks", action="store_true", help="only the rows, for another scheduler")
+    parser.add_argument("--channel", help="the slug of their channel")
     options = parser.parse_args()
     author, _ = get_user_model().objects.get_or_create(username="author", defaults={"email": "author@example.com"})
+    channel = Channel.objects.filter(slug=options.channel).first()
     times = list(instants(options.due, options.segments))
     pages = [times[start : start + PAGE] for start in range(0, len(times), PAGE)]
-    print(json.dumps(min(store(page, author, with_tasks=not options.without_tasks) for page in pages)))
+    print(json.dumps(min(store(page, author, channel, with_tasks=not options.without_tasks) for page in pages)))
 
 
 def instants(due: float, segments: Sequence[str]) -> list[datetime]:
@@ -54,12 +56,12 @@ def instants(due: float, segments: Sequence[str]) -> list[datetime]:
 
 
 @transaction.atomic
-def store(times: Sequence[datetime], author: Any, *, with_tasks: bool) -> int:
+def store(times: Sequence[datetime], author: Any, channel: Channel | None, *, with_tasks: bool) -> int:
     """Insert an article for each time; returns the id of the first."""
     rows = [
         Article(
             title=f"Headline {number}", slug=f"headline-{number}", summary="In short.", body=BODY,
-            status=Article.Status.APPROVED, publish_at=at, author=author,
+            status=Article.Status.APPROVED, publish_at=at, author=author, channel=channel,
         )
         for number, at in enumerate(times)
     ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from bench.measures.burst import BURST, LARGE_BURST
 from bench.measures.calendar import CALENDAR
+from bench.measures.crowd import CROWD
 from bench.measures.desk import DESK
 from bench.measures.lateness import BUSY, IDLE
 from bench.measures.pages import PAGES
@@ -23,6 +24,7 @@ MEASURES = (
     PENDING,
     LARGE_PENDING,
     READERS,
+    CROWD,
     PAGES,
     CALENDAR,
     DESK,

@@ -98,6 +98,7 @@ def load(url: str, size: int) -> None:
         status = "ELT(1 + seq % 3, 8, 4, 9)"
         written = "UTC_TIMESTAMP(6) - INTERVAL 1 DAY"
         multiply(cursor, "articles_article", size // ARTICLES, status=status, publish_at=ahead, updated_at=written)
+        cursor.execute("TRUNCATE TABLE articles_pendingchange")  # as some refreshes after an import
         cursor.execute("ANALYZE TABLE taskinfo, taskinfo_logs, articles_article")
     connection.close()
 

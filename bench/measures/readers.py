@@ -25,8 +25,8 @@ has {articles} articles with covers and the newsroom's sections, Wagtail's a lis
 ARTICLES = 20
 SECONDS = 4
 COLD_REQUESTS = 20
-_GUNICORN = ("--workers", "2", "--threads", "4", "--no-control-socket")
-_WRK = ("--threads", "1", "--connections", "16", "--latency")
+_GUNICORN = ("--workers", "2", "--threads", "4", "--worker-connections", "12", "--no-control-socket")
+_WRK = ("--threads", "1", "--connections", "16", "--latency")  # as many: else one process may get nearly all of them
 _PEERS_FOLDER = base_dir / "bench" / "peers"  # gunicorn would read Headline's gunicorn.conf.py elsewhere
 OURS, OUR_ARTICLE = "Headline, front page", "Headline, article"
 THEIRS, THEIR_ARTICLE = "Wagtail, front page", "Wagtail, article"
