@@ -31,6 +31,7 @@ LATEST = 20.0  # seconds after all faults in which what is overdue must be done
 LEASE = 30.0  # seconds after which a task that is leased by a dead worker is free: the setting SCHEDULING_LEASE
 PURGE_LEASE = 3.0  # the same for CDN purges
 ON_TIME = 1.0  # seconds of lateness that need no cause
+WITHOUT_REDIS = 5.0  # seconds of lateness, while nothing but Redis fails
 
 _UNRECORDED = {"move by SQL", "store"}
 """Operations without an audit entry."""
@@ -40,6 +41,9 @@ _NOTIFIED = {
     "approve": "approved", "publish_now": "published", "publish_update": "published", "published": "published",
     "updated": "published",
 }  # fmt: skip
+_OF_REDIS = re.compile("Redis|foreign keys in Redis|early hints")
+"""The kinds of faults that leave the database, the network to it and all processes alone."""
+
 _SCHEDULED, _EXECUTED, _CANCELLED, _FAILED = range(4)
 _LIVE, _WAITING = 9, (4, 8)
 _OF_ENTRY = {"articles.publish": "published", "articles.unpublish": "unpublished", "articles.update": "updated"}
@@ -288,7 +292,7 @@ class Checker:
         if any(one.name == "move by SQL" for one in before):
             return
         late = self._lateness(str(story), max(due, asked), entry["at"], entry["article_id"])
-        if late.recovery > self.latest:
+        if late.recovery > self.latest or self._is_late_without_redis(late):
             self.verdict.add(LATE, str(story), f"was {action} {late}")
 
     def _after_release(self, story: Story, state: State, entry: Row) -> State:
@@ -548,8 +552,16 @@ class Checker:
             subject, max(due, asked), at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None
         )
         self.verdict.lateness.append(late)
-        if late.recovery > self.latest + (_LEASES.get(task["task_type"], 0.0) if task else 0.0):
+        lease = _LEASES.get(task["task_type"], 0.0) if task else 0.0
+        if late.recovery > self.latest + lease or (not lease and self._is_late_without_redis(late)):
             self.verdict.add(LATE, subject, str(late))
+
+    def _is_late_without_redis(self, late: Late) -> bool:
+        """Whether faults of Redis alone delayed it too much: workers then take tasks from the database."""
+        return late.at - late.due > WITHOUT_REDIS and not any(
+            fault.began <= late.at and fault.ended >= late.due - self.latest and not _OF_REDIS.match(fault.kind)
+            for fault in self.faults
+        )
 
     def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
         cause = self._cause(due, at, article)

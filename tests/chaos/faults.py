@@ -21,7 +21,7 @@ from tests.chaos.history import Added, History, now
 from tests.chaos.outside import Outside
 from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
 from tests.chaos.system import System
-from tests.harness import Process, Server, Stand, children, eventually, rows
+from tests.harness import Process, Stand, children, eventually, rows
 
 Holds = list[int]
 """Articles that a fault delays by itself; filled while it begins."""
@@ -179,7 +179,7 @@ def kill_mariadb(scene: Scene) -> Iterator[None]:
 @contextmanager
 def freeze_mariadb(scene: Scene) -> Iterator[None]:
     """MariaDB stands still, and goes on."""
-    with _frozen(scene.stand.mariadb):
+    with scene.stand.mariadb.frozen():
         yield
 
 
@@ -341,7 +341,7 @@ def kill_redis(scene: Scene) -> Iterator[None]:
 @contextmanager
 def freeze_redis(scene: Scene) -> Iterator[None]:
     """Redis accepts commands and does not respond."""
-    with _frozen(scene.stand.redis):
+    with scene.stand.redis.frozen():
         yield
 
 
@@ -426,11 +426,12 @@ def set_redis_back(scene: Scene) -> Iterator[None]:
     """Redis' clock is set back by an hour: keys expire an hour late."""
 
     def extend(client: redis.Redis) -> None:
-        for key in client.scan_iter("*lock*"):
+        for key in client.scan_iter("*"):
             if client.pttl(key) >= 0:
                 client.pexpire(key, 3_600_000)
 
     _configure(scene, extend)
+    _configure(scene, extend, "REDIS_CACHE_URL")
     yield
 
 
@@ -444,6 +445,7 @@ def set_redis_ahead(scene: Scene) -> Iterator[None]:
                 client.delete(key)
 
     _configure(scene, expire)
+    _configure(scene, expire, "REDIS_CACHE_URL")
     yield
 
 
@@ -475,23 +477,13 @@ def offer_early_hints(scene: Scene) -> Iterator[None]:
     yield
 
 
-def _configure(scene: Scene, change: Callable[[redis.Redis], object]) -> bool:
+def _configure(scene: Scene, change: Callable[[redis.Redis], object], address: str = "REDIS_URL") -> bool:
     """Whether Redis did it."""
     with suppress(redis.RedisError):
-        client = redis.Redis.from_url(scene.stand.environment["REDIS_URL"], socket_timeout=1.0)
+        client = redis.Redis.from_url(scene.stand.environment[address], socket_timeout=1.0)
         change(client)
         return True
     return False
-
-
-@contextmanager
-def _frozen(server: Server) -> Iterator[None]:
-    assert server.process is not None
-    server.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        server.process.send_signal(signal.SIGCONT)
 
 
 # The network

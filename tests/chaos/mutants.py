@@ -135,6 +135,22 @@ MUTANTS = (
         scenario=scenarios.some_articles_held,
     ),
     _mutant(
+        "a full Redis is not used until it has memory",
+        "scheduling/queues/fallback.py",
+        "if down_until is not None:\n            self.availability.succeeded(down_until)",
+        "if self.availability.down_until is not None:\n            self.availability.down_until = None",
+        LATE,
+        scenario=scenarios.due_while_redis_is_full,
+    ),
+    _mutant(
+        "all threads fall back from Redis together",
+        "scheduling/queues/fallback.py",
+        "self.fallback.for_thread(), self.availability)",
+        "self.fallback.for_thread(), Availability())",
+        LATE,
+        scenario=scenarios.released_while_redis_is_full,
+    ),
+    _mutant(
         "the sweep finds lost hints",
         "scheduling/services/refreshing.py",
         "ids = TaskInfo.objects.overdue_ids(*topic, now=before, limit=conf.SWEEP_LIMIT)",
@@ -246,8 +262,8 @@ MUTANTS = (
     _mutant(
         "a leased task is left alone",
         "scheduling/services/leasing.py",
-        ".due(database_now()).free(database_now())\n",
-        ".due(database_now())\n",
+        ".due(database_now()).free(database_now())",
+        ".due(database_now())",
         TWICE,
         scenario=scenarios.slowly_mailed,
     ),

@@ -5,8 +5,10 @@ Times begin when the articles are approved, which takes a while on a busy machin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Thread
 
+from tests.chaos.faults import fill_redis
 from tests.chaos.history import now
 from tests.chaos.newsroom import Story
 from tests.chaos.script import Script
@@ -95,6 +97,26 @@ def _hold(script: Script, fault: str) -> None:
         script.schedule(story, at)
     with script.fault(fault):
         script.wait_until(at + 6.0)  # longer than a worker would wait for a lock
+
+
+def due_while_redis_is_full(script: Script) -> None:
+    """Redis refuses hints for longer than work may take."""
+    _with_full_redis(script, [script.approved() for _ in range(6)], [])
+
+
+def released_while_redis_is_full(script: Script) -> None:
+    """The same, with a task of a thread that stores no hints itself."""
+    _with_full_redis(script, [], [script.approved(), script.approved()])
+
+
+def _with_full_redis(script: Script, stories: Sequence[Story], members: Sequence[Story]) -> None:
+    with fill_redis(script.scene):
+        at = now() + 1.0
+        for number, story in enumerate(stories):
+            script.schedule(story, at + number / 2)
+        if members:
+            script.release(members, at)
+        script.wait_until(at + 8.0)
 
 
 def released_with_a_retracted_member(script: Script) -> None:

@@ -444,6 +444,15 @@ def test_a_task_that_is_closed_and_pending_may_run_twice(ledger: Ledger) -> None
     assert ledger.kinds() == [TWICE]
 
 
+@pytest.mark.parametrize(("other", "kinds"), [(None, [LATE]), (DUE - 30, [LATE]), (DUE - 15, [])])
+def test_faults_of_redis_alone_excuse_seconds(ledger: Ledger, other: float | None, kinds: list[str]) -> None:
+    ledger.logs = [ledger.log(executed_at=DUE + 6)]
+    ledger.records.append(FaultRecord(began=DUE - 5, ended=DUE + 30, kind="Redis full"))
+    if other is not None:
+        ledger.records.append(FaultRecord(began=other - 1, ended=other, kind="MariaDB frozen"))
+    assert ledger.kinds() == kinds
+
+
 def test_lateness_has_the_fault_that_ended_last_as_its_cause(ledger: Ledger) -> None:
     ledger.logs = [ledger.log(executed_at=DUE + 40)]
     ledger.records += [

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.faults import KINDS
 from tests.chaos.proof import Load, prove, say
 from tests.chaos.report import as_text, write
 from tests.chaos.scenarios import in_short
@@ -23,7 +24,9 @@ def test_every_article_is_accounted_for_whatever_fails(stand: Stand, tmp_path: P
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
     say(f"\nCHAOS_SEED={seed}")
     load = Load(articles=int(os.environ.get("CHAOS_ARTICLES") or 0))
-    proof = prove(stand, tmp_path, seed=seed, seconds=float(os.environ.get("CHAOS_SECONDS") or 300), load=load)
+    seconds, of = float(os.environ.get("CHAOS_SECONDS") or 300), os.environ.get("CHAOS_FAULTS") or ""
+    kinds = [kind for kind in KINDS if of in kind]
+    proof = prove(stand, tmp_path, seed=seed, seconds=seconds, load=load, kinds=kinds)
     write(proof, base_dir / "var" / "proof.md")
     say(as_text(proof))
     assert not proof.verdict.violations, f"{as_text(proof)}\n{proof.history}"

@@ -116,6 +116,16 @@ def kill_redis(at: Installation) -> Moments:
     return {"loss": lost, "back": time.time()}
 
 
+def fill_redis(at: Installation) -> Moments:
+    """It refuses hints, also of tasks that are added while it is full."""
+    at.stand.queue().config_set("maxmemory", "1")
+    full = time.time()
+    at.load({"task_type": KINDS[1], "count": int(AWAY * RATE), "lead": 0.5, "over": AWAY})
+    time.sleep(max(0.0, full + 2 * AWAY - time.time()))
+    at.stand.queue().config_set("maxmemory", "0")
+    return {"full": full, "has memory": time.time()}
+
+
 def cut_redis_off(at: Installation) -> Moments:
     """A firewall drops all data."""
     began = time.time()
@@ -187,6 +197,7 @@ FAULTS: Mapping[str, Fault] = {
     "a task kills its workers": Fault(run_what_kills_workers, 2.0, 3.0),
     "Redis emptied": Fault(empty_redis, 1.0),
     "Redis killed": Fault(kill_redis, 1.0, AWAY + 1),
+    "Redis full": Fault(fill_redis, 1.0, 2 * AWAY),
     "Redis frozen": Fault(freeze_redis, 15.0, AWAY),
     "Redis: black hole": Fault(cut_redis_off, 15.0, AWAY + 8, cuts_connections=True),
     "MariaDB killed": Fault(kill_mariadb, 2.0, AWAY + 2),

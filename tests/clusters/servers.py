@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +39,6 @@ class HostServer(Server):
         except OSError as error:
             return isinstance(error, ConnectionResetError)
         return not response.startswith(b"-LOADING")
-
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        """Stopped while the block lasts."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
 
 
 class GaleraNode(HostServer):

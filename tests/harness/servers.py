@@ -7,9 +7,11 @@ database or Redis away and give it back. It dies with the process that started i
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.harness.processes import Process
@@ -73,6 +75,16 @@ class Server:
         """Kill it; harmless if it is not running."""
         if self.process is not None:
             self.process.kill()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It responds to nothing while the block lasts."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def restart(self) -> None:
         """Stop and start it on the same port and data."""
