@@ -230,7 +230,7 @@ class ArticleAdmin(  # type: ignore[misc]
             publishing.create(obj, by=request.user, tags=typed["tags"])
             submitted.article = obj
             submitted.save(update_fields=["article"])
-        if "update_at" in form.changed_data and Transition.SCHEDULE_UPDATE not in pressed(request):
+        if form.is_edited("update_at") and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
             given = {**_given(transition, obj, typed), "stage": request.POST.get("review_stage")}
@@ -319,7 +319,7 @@ def _overwrites_nothing(request: HttpRequest, form: ArticleForm) -> bool:
         return False
     if transitions := pressed(request):
         return all(TRANSITIONS[transition].is_removal for transition in transitions)
-    return not form.cleaned_data["correction"] and "update_at" not in form.changed_data
+    return not form.cleaned_data["correction"] and not form.is_edited("update_at")
 
 
 def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:

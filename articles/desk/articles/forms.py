@@ -201,14 +201,16 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return self.merge.resolved(self.chosen) if self.merge else self._typed_edits()
 
     def _typed_edits(self) -> dict[str, Any]:
-        changed = {*self.changed_data} | ({"tags"} if self.cleaned_data.get("more_tags") else set())
-        names = [name for name in self.fields if name in changed & EDITABLE and not self._is_omitted(name)]
+        names = [name for name in self.fields if name in EDITABLE and self.is_edited(name)]
         return {name: self.cleaned_data[name] for name in names if name in self.cleaned_data}
 
-    def _is_omitted(self, name: str) -> bool:
-        """Whether the request lacks the field, which then keeps its value; an empty one has it."""
+    def is_edited(self, name: str) -> bool:
+        """Whether the request changes the field: one that it lacks keeps its value, one that is empty does not."""
+        changed = {*self.changed_data} | ({"tags"} if self.cleaned_data.get("more_tags") else set())
+        if name not in changed:
+            return False
         widget = self.fields[name].widget
-        return bool(widget.value_omitted_from_data(self.data, self.files, self.add_prefix(name)))
+        return not widget.value_omitted_from_data(self.data, self.files, self.add_prefix(name))
 
     def taken_out(self) -> list[str]:
         """Tags in the submitted text that are removed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -12,7 +13,8 @@ from django.db import transaction
 from django.test import Client
 
 from articles import publishing
-from articles.models import Article, Notification
+from articles.models import Article, Notification, Update
+from articles.workflow import Transition
 from tests.articles.factories import APPROVED, make_article, make_release, soon
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +124,23 @@ def test_fields_that_a_request_lacks_keep_their_values(desk: Client) -> None:
     desk.post(f"{ARTICLES}{article.pk}/change/", {**typed(article), "unpublish_at": "", "summary": ""})
     article.refresh_from_db()
     assert (article.unpublish_at, article.summary) == (None, "")
+
+
+def test_a_form_without_the_time_of_an_update_keeps_it(desk: Client, admin: User) -> None:
+    moment, article = soon(hours=1), make_article(status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
+    publishing.edit(article, by=admin, changes={"summary": "Newer"})
+    publishing.perform(Transition.SUBMIT, article, by=admin)
+    publishing.schedule_update(article, publish_at=moment, by=admin, at_once=False)
+    for title in (article.title, "Typed"):
+        form = {**typed(article), "title": title}
+        assert desk.post(f"{ARTICLES}{article.pk}/change/", form).status_code == HTTPStatus.FOUND
+        assert Update.objects.get(article=article).publish_at == moment
+
+
+def test_a_form_that_was_cut_off_is_refused(desk: Client, article: Article) -> None:
+    """Each form without its last field lacks the version."""
+    form = desk.get(f"{ARTICLES}{article.pk}/change/").text.partition('id="article_form"')[2].partition("</form>")[0]
+    assert re.findall(r' name="(\w+)"', form)[-1] == "seen"
 
 
 def test_a_time_in_an_unknown_zone_is_refused(desk: Client) -> None:
