@@ -558,10 +558,11 @@ class Checker:
 
     def _is_late_without_redis(self, late: Late) -> bool:
         """Whether faults of Redis alone delayed it too much: workers then take tasks from the database."""
-        return late.at - late.due > WITHOUT_REDIS and not any(
+        others = (
             fault.began <= late.at and fault.ended >= late.due - self.latest and not _OF_REDIS.match(fault.kind)
             for fault in self.faults
         )
+        return bool(self.faults) and late.at - late.due > WITHOUT_REDIS and not any(others)
 
     def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
         cause = self._cause(due, at, article)

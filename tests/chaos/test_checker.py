@@ -453,6 +453,11 @@ def test_faults_of_redis_alone_excuse_seconds(ledger: Ledger, other: float | Non
     assert ledger.kinds() == kinds
 
 
+def test_without_faults_a_burst_takes_as_long_as_it_may(ledger: Ledger) -> None:
+    ledger.logs = [ledger.log(executed_at=DUE + 6)]
+    assert ledger.kinds() == []
+
+
 def test_lateness_has_the_fault_that_ended_last_as_its_cause(ledger: Ledger) -> None:
     ledger.logs = [ledger.log(executed_at=DUE + 40)]
     ledger.records += [
