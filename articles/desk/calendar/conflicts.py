@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -11,12 +11,10 @@ from django.db.models import F, Q, Window
 from django.db.models.functions import Lag, Lead
 
 from articles.desk.calendar.entries import Entry, Kind, Mark
-from articles.desk.calendar.grid import Sheet
+from articles.desk.calendar.grid import Sheet, UnitOf
 from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
-
-_MOST_SPANS = 200
 
 
 def mark_conflicts(sheet: Sheet) -> None:
@@ -37,29 +35,23 @@ def _may_conflict(entry: Entry) -> bool:
 
 
 def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
-    """Those of these articles that have a neighbour; the database compares each article with the next."""
+    """Those of these articles that have a neighbour; the database compares each article with the next.
+
+    Few articles of each day or hour are shown, so it compares those only that are in the same unit of time or beside
+    it; a unit is as long as neighbours are apart at most.
+    """
     apart = settings.CALENDAR_CONFLICT
+    begin, end = min(shown.values()).replace(microsecond=0) - apart, max(shown.values()) + apart
+    units = {(at - begin) // apart + step for at in shown.values() for step in (-1, 0, 1)}
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
-    spans = Q(*(Q(publish_at__range=span) for span in _around(shown.values(), apart)), _connector=Q.OR)
-    rows = Article.objects.filter(spans, FREE, status__in=statuses, channel__isnull=False)
+    rows = (
+        Article.objects.filter(FREE, publish_at__range=(begin, end), status__in=statuses, channel__isnull=False)
+        .annotate(unit=UnitOf("publish_at", start=begin, length=apart))
+        .filter(unit__in=units)
+    )
     in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
     beside = rows.annotate(
         before=Window(Lag("publish_at"), **in_channel), after=Window(Lead("publish_at"), **in_channel)
     )
     near = beside.filter(Q(before__gte=F("publish_at") - apart) | Q(after__lte=F("publish_at") + apart))
     return shown.keys() & set(near.values_list("pk", flat=True))
-
-
-def _around(moments: Iterable[datetime], apart: timedelta) -> list[tuple[datetime, datetime]]:
-    """The spans of time in which neighbours of these times are, without overlaps.
-
-    Few articles of each day or hour are shown, so these are short. If there are more than `_MOST_SPANS`, one span from
-    the first to the last costs less.
-    """
-    spans: list[tuple[datetime, datetime]] = []
-    for moment in sorted(moments):
-        begin = moment - apart
-        if spans and begin <= spans[-1][1]:
-            begin = spans.pop()[0]
-        spans.append((begin, moment + apart))
-    return spans if len(spans) <= _MOST_SPANS else [(spans[0][0], spans[-1][1])]

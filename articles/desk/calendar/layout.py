@@ -81,14 +81,15 @@ def days(sheet: Sheet) -> list[DrawnDay]:
             is_today=day == today,
             is_past=day < today,
             is_beside=period.is_beside(day),
-            address=sheet.choice.address(view=View.DAY, day=day),
-            cells=[_cell(slot, sheet) for slot in slots],
+            address=address,
+            cells=[_cell(slot, sheet, address) for slot in slots],
         )
         for day, slots in by_day.items()
+        for address in [sheet.choice.address(view=View.DAY, day=day)]
     ]
 
 
-def _cell(slot: Slot, sheet: Sheet) -> Cell:
+def _cell(slot: Slot, sheet: Sheet, address: str) -> Cell:
     span = slot.span
     has_now = span.hour is not None and span.start <= sheet.now < span.end
     wall = span.day.isoformat() if span.hour is None else f"{span.day}T{span.hour:02}:00"
@@ -101,11 +102,10 @@ def _cell(slot: Slot, sheet: Sheet) -> Cell:
         has_now=has_now,
         peculiarity=peculiarity.value if peculiarity is not Peculiarity.NONE else "",
         hidden=slot.hidden,
-        more=_more(slot, sheet) if slot.hidden else "",
+        more=_more(span.hour, address) if slot.hidden else "",
     )
 
 
-def _more(slot: Slot, sheet: Sheet) -> str:
-    """Link to more: the day for a month's day, the unfolded hour for an hour."""
-    address = sheet.choice.address(view=View.DAY, day=slot.span.day, open=slot.span.hour)
-    return address if slot.span.hour is None else f"{address}#h{slot.span.hour}"
+def _more(hour: int | None, day: str) -> str:
+    """Link to more: the day for a month's day, the unfolded hour for an hour; `day` is the address of the day."""
+    return day if hour is None else f"{day}&open={hour}#h{hour}"
