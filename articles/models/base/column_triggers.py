@@ -14,11 +14,15 @@ _TABLE = "articles_article"
 
 
 def with_triggers(*operations: Operation) -> list[Operation]:
-    """These operations of a migration, with the triggers dropped before and created after them."""
+    """These operations of a migration, after which the triggers watch the columns that the table then has.
+
+    SQLite makes a new table, so its triggers are dropped before. Elsewhere each works until the next one does: programs
+    of the version before write meanwhile, and a change without a trigger would never be in the feed.
+    """
     return [
-        RunPython(_drop, _create, atomic=False),
+        RunPython(_drop_on_sqlite, _create, atomic=False),
         *operations,
-        RunPython(_create, _drop, atomic=False),
+        RunPython(_replace, _drop, atomic=False),
     ]
 
 
@@ -30,6 +34,30 @@ def _create(apps: Any, schema_editor: Any) -> None:
 def _drop(apps: Any, schema_editor: Any) -> None:
     for name, _statement in _triggers(apps, schema_editor):
         schema_editor.execute(f"DROP TRIGGER {name}")
+
+
+def _drop_on_sqlite(apps: Any, schema_editor: Any) -> None:
+    if schema_editor.connection.vendor == "sqlite":
+        _drop(apps, schema_editor)
+
+
+def _replace(apps: Any, schema_editor: Any) -> None:
+    if schema_editor.connection.vendor == "sqlite":
+        _create(apps, schema_editor)
+        return
+    for name, statement in _triggers(apps, schema_editor):
+        for one in _replacing(name, statement, is_mariadb=schema_editor.connection.mysql_is_mariadb):
+            schema_editor.execute(one, params=None)
+
+
+def _replacing(name: str, statement: str, *, is_mariadb: bool) -> list[str]:
+    """The statements that replace a trigger without a moment without it; to run twice does no harm to any of them."""
+    if is_mariadb:
+        return [statement.replace("CREATE", "CREATE OR REPLACE", 1)]
+    meanwhile = f"{name}_meanwhile"
+    return [
+        statement.replace(name, meanwhile, 1), f"DROP TRIGGER {name}", statement, f"DROP TRIGGER {meanwhile}",
+    ]  # fmt: skip
 
 
 def _triggers(apps: Any, schema_editor: Any) -> list[tuple[str, str]]:

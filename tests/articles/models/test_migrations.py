@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations import AddField, Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import CharField
@@ -29,6 +30,7 @@ from articles.models import (
 from articles.models.base.column_triggers import with_triggers
 from articles.roles import Role
 from tests.articles.factories import make_member
+from tests.harness import eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
@@ -96,6 +98,42 @@ def test_stored_values_are_kept_and_get_the_standard_terms() -> None:
     assert again.get_all_permissions() == rights
     assert again.has_perms(["articles.retract_article", "articles.add_sensitiveword", "articles.edit_any_image"])
     assert Permission.objects.get(codename="retract_article").name == "Can retract articles, and undo that"
+
+
+@pytest.mark.parametrize("is_mariadb", [True, False])
+def test_changes_while_a_migration_replaces_the_triggers_are_in_the_feed(
+    is_mariadb: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL cannot replace a trigger; its statements are run on MariaDB here."""
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite lets nobody write while it migrates")
+    migrated_to("0032_shorter_trigger")
+    monkeypatch.setattr(connections["default"], "mysql_is_mariadb", is_mariadb)
+    live = {"status": Article.Status.PUBLISHED, "publish_at": timezone.now() - timedelta(hours=1)}
+    articles = Article.objects.bulk_create(Article(title=f"No. {number}", **live) for number in range(1000))
+    PendingChange.objects.all().delete()
+    is_over = threading.Event()
+    unpublished = []
+
+    def unpublish() -> None:
+        for article in articles:
+            if is_over.is_set():
+                break
+            Article.objects.filter(pk=article.pk).update(status=Article.Status.UNPUBLISHED)
+            unpublished.append(article.pk)
+        connection.close()
+
+    thread = threading.Thread(target=unpublish)
+    thread.start()
+    assert eventually(lambda: unpublished)
+    call_command("migrate", "articles", "0033", verbosity=0)
+    is_over.set()
+    thread.join()
+    assert set(PendingChange.objects.values_list("article_id", flat=True)) == set(unpublished)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW TRIGGERS LIKE 'articles_article'")
+        names = {row[0] for row in cursor.fetchall()}
+    assert names == {"feed_article_insert", "feed_article_update", "feed_article_delete", "taggings_follow_time"}
 
 
 def test_a_text_column_that_is_added_is_watched_by_the_change_feed(monkeypatch: pytest.MonkeyPatch) -> None:
