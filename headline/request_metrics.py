@@ -75,11 +75,20 @@ class _Uncounted:
     def add(self, metrics: RequestMetrics, seconds: float) -> None:
         """Count a request later; the first one starts a timer for all that follow until then."""
         with self._lock:
-            if not self._durations:
-                timer = threading.Timer(_INTERVAL, self.write)
-                timer.daemon = True
-                timer.start()
-            self._durations.setdefault(metrics, []).append(seconds)
+            is_counted_later = bool(self._durations) or self._start_timer()
+            if is_counted_later:
+                self._durations.setdefault(metrics, []).append(seconds)
+        if not is_counted_later:
+            metrics.write([seconds])
+
+    def _start_timer(self) -> bool:
+        timer = threading.Timer(_INTERVAL, self.write)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:  # the system allows no more threads
+            return False
+        return True
 
     def write(self) -> None:
         """Count them now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import urllib.request
 from collections.abc import Callable
 from datetime import timedelta
@@ -201,3 +202,17 @@ def test_requests_are_in_the_metrics_of_other_processes_without_being_asked(monk
     labels = {"view": "probe", "transport": "http", "method": "GET"}
     name = "django_http_requests_total_by_view_transport_method_total"
     assert eventually(lambda: REGISTRY.get_sample_value(name, labels)) == 1
+
+
+def test_a_request_is_counted_at_once_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    values = {"view": "alone", "method": "GET", "scheme": "http", "status": 200, "charset": "utf-8", "size": 5}
+    metrics = request_metrics.RequestMetrics(**values)  # type: ignore[arg-type]
+    request_metrics.write_request_metrics()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    metrics.count(0.5)
+    labels = {"view": "alone", "transport": "http", "method": "GET"}
+    name = "django_http_requests_total_by_view_transport_method_total"
+    assert REGISTRY.get_sample_value(name, labels) == 1
