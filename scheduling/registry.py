@@ -25,7 +25,7 @@ may compile the statements of the handler.
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
 (default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated. `Postpone()` lets it run again a
-second later.
+second later; anything else that it returns is ignored.
 """
 
 from __future__ import annotations

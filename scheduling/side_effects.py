@@ -173,7 +173,8 @@ def _run(task: TaskInfo) -> None:
     error, trouble, verdict = "", None, None
     try:
         with _renewing_lease(task):
-            verdict = (found.function([task]) or {}).get(task.task_id)
+            verdicts = found.function([task])
+            verdict = verdicts.get(task.task_id) if isinstance(verdicts, Mapping) else None
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
     try:

@@ -90,6 +90,20 @@ def test_an_at_least_once_task_is_leased_when_it_starts(monkeypatch: pytest.Monk
     assert claimed == [1, 1]
 
 
+def test_what_an_at_least_once_task_returns_besides_verdicts_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the number of mails sent: it would run again and again."""
+    calls: list[int] = []
+
+    def send(tasks: Sequence[TaskInfo]) -> Any:
+        calls.append(len(tasks))
+        return 1
+
+    monkeypatch.setitem(registry._handlers, "test.send", registry.Handler(send, at_least_once=True))
+    task_id = add("test.send")
+    run_side_effects(["test.send"])
+    assert (calls, TaskInfoLog.objects.get(task_id=task_id).status) == ([1], Status.EXECUTED)
+
+
 def test_a_type_may_have_a_shorter_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that an urgent task of a worker that died runs again soon."""
     left: list[timedelta] = []
