@@ -6,6 +6,7 @@ may have chosen another one since it was opened.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast
@@ -23,6 +24,9 @@ from articles.publishing import checked_time
 from articles.text import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
 
 FIRST, SECOND = "first", "second"
+
+_WALL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
+"""Not any ISO 8601: a date, or an hour without minutes, is a time that was cut off."""
 
 
 class ZonedTimeWidget(forms.MultiWidget):
@@ -136,10 +140,9 @@ def _is_unknown_zone(values: Sequence[str | None]) -> bool:
 def parse_wall(text: str | None) -> datetime | None:
     """A naive time from a datetime-local input; None if invalid."""
     try:
-        wall = datetime.fromisoformat((text or "").strip())
+        return datetime.fromisoformat(text) if _WALL.fullmatch(text := (text or "").strip()) else None
     except ValueError:
         return None
-    return wall if timezone.is_naive(wall) else None
 
 
 def two_times(values: Sequence[str | None]) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -154,6 +155,17 @@ def test_a_time_means_the_zone_of_its_form_whatever_the_user_has_chosen_since() 
         assert "Europe/Berlin (UTC+2)" in str(form)
         assert 'name="when_zone" value="Europe/Berlin"' in str(form)
         assert "does not exist in Europe/Berlin" in str(TimeForm({**sent, "when": "2026-03-29T02:30"}).errors)
+
+
+@pytest.mark.parametrize("cut", ["2030-11-21", "2030-11-21T07", "2030-11-21T07:3", "20301121T0730", "2030-W47-4"])
+def test_a_time_that_was_cut_off_is_refused(cut: str) -> None:
+    form = TimeForm({"when": cut, "when_zone": "UTC"})
+    assert "Enter a date and a time" in str(form.errors)
+
+
+def test_the_zone_of_a_time_is_sent_before_it() -> None:
+    names = re.findall(r'name="(\w+)"', str(TimeForm()))
+    assert names == ["when_zone", "when"]
 
 
 @pytest.mark.parametrize("forged", ["Europe", "Nowhere", "../UTC", "x" * 5000])
