@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -65,11 +65,13 @@ def health(by: Actor, now: datetime) -> Health:
     found = workers(now)
     if not found.count:
         return _without_worker(found, by)
-    if works_without_redis(found):
-        advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
-        return Health(False, [_("Redis cannot be reached.")], [advice])
+    without_redis = [_("Redis cannot be reached.")] if works_without_redis(found) else []
     if overdue := _overdue_publications(now):
-        return _late(overdue, found, by)
+        late = _late(overdue, found, by)
+        return replace(late, sentences=[*without_redis, *late.sentences])
+    if without_redis:
+        advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
+        return Health(False, without_redis, [advice])
     return Health(True, [_answered(found)])
 
 

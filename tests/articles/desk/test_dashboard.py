@@ -192,6 +192,15 @@ def test_workers_that_do_not_reach_redis_are_noticed(settings: object) -> None:
     assert "Redis cannot be reached." in page_of(make_editor())
 
 
+def test_overdue_articles_are_reported_while_redis_is_away_too(settings: object) -> None:
+    settings.SCHEDULING_REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
+    worker_seen(1, queue="database")
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    TaskInfo.objects.filter(key=str(article.pk)).update(execute_time=soon(seconds=-8))
+    page = page_of(make_editor())
+    assert "Redis cannot be reached." in page and "1 task is overdue" in page
+
+
 def test_how_late_the_day_was_is_drawn_and_shown_in_a_table() -> None:
     for late in (4, 9, 1500):
         article = make_article(status=APPROVED, publish_at=soon(hours=1))
