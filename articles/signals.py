@@ -22,7 +22,7 @@ from articles.review import record_words
 from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.services import cancel_keys, database_clock_set, database_now
+from scheduling.services import cancel_keys, clock, database_clock_set, database_now
 
 _UPDATE: Any = Article._meta.get_field("update")
 
@@ -144,9 +144,15 @@ def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
     if _SHOWN & {instance.status, instance.as_loaded("status")}:
         moved = not created and _LIST_FIELDS & instance.changed_fields()
         purge_tags(SITE) if moved else purge_articles([instance.pk])
-    was_live = not created and instance.as_loaded("status") == Article.Status.PUBLISHED
-    if was_live and _HIDING & instance.changed_fields():
+    if not created and _HIDING & instance.changed_fields() and _was_live(instance):
         schedule_purge(articles=[instance.pk])
+
+
+def _was_live(instance: Article) -> bool:
+    """Whether readers may have seen it before it was changed: by the clock, it goes live without being recorded."""
+    status, moment = instance.as_loaded("status"), instance.as_loaded("publish_at")
+    is_past = moment is not None and moment <= clock.now()
+    return status == Article.Status.PUBLISHED or (status in Article.Status.visible() and is_past)
 
 
 @receiver(pre_delete, sender=Article)

@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 from django.conf import settings
 from prometheus_client import Counter
 
-from articles.cache.backend import CacheFailed
+from articles.cache.backend import CacheFailed, reachable
 from articles.cache.tags import tags_of
 from articles.cache.versions import invalidate
 from articles.task_types import PURGE
@@ -66,11 +66,16 @@ def _schedule_purge(articles: Collection[int], tags: Collection[str]) -> None:
     add_task(PURGE, execute_time=read_database_clock() + TASK_DELAY, parameters=parameters, key=key)
 
 
-def run_purge(articles: Sequence[int], tags: Sequence[str]) -> None:
-    """Run the purge task: the response cache first, because proxies refill from it. Raises `CacheFailed`."""
+def run_purge(articles: Sequence[int], tags: Sequence[str], *, is_repeated: bool = False) -> None:
+    """Run the purge task: the response cache first, because proxies refill from it. Raises `CacheFailed`.
+
+    Of many tasks, one a second waits for a cache that is away. What `is_repeated` has purged the proxies before, and
+    does so again once the cache is invalidated.
+    """
     found = {*tags, *(tags_of(articles) if articles else ())}
-    is_invalidated = invalidate(found)
-    _send_purges(found)
+    is_invalidated = bool(reachable) and invalidate(found)
+    if is_invalidated or not is_repeated:
+        _send_purges(found)
     if not is_invalidated:
         raise CacheFailed("The response cache could not be purged.")
 
@@ -100,8 +105,8 @@ class _PurgeSender:
             self._queue += [(now, frozenset(tags)), (now + REPEAT_AFTER, frozenset(tags))]
             self._changed.notify()
             if not self.is_running:
-                self.is_running = True
                 threading.Thread(target=self._run, name="purges", daemon=True).start()
+                self.is_running = True
 
     def _run(self) -> None:
         while tags := self._next():

@@ -35,7 +35,7 @@ class CachedResponse:
     tags: Sequence[str]
     etag: str
     modified: int | None  #: seconds since 1970
-    ends_at: float = 0.0  #: Unix time of the database's clock
+    ends_at: float = 0.0  #: in Unix time
     generation: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
 

@@ -16,7 +16,6 @@ from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import CachedResponse
 from articles.cache.ttl import storage_ttl
 from articles.cache.versions import GENERATION, claim_versions, read_entry, validate
-from scheduling.services import clock
 
 Built = tuple[CachedResponse | HttpResponseBase, float]
 """A response to cache, or one that is not cached such as a redirect; and when it expires, by `time.monotonic()`."""
@@ -54,7 +53,7 @@ class CacheEntry:
         cached = CachedResponse.deserialise(found.get(self._key))
         if cached is None or cached.fingerprint != self._fingerprint:
             return None
-        present, left = time.monotonic(), cached.ends_at - clock.timestamp()
+        present, left = time.monotonic(), cached.ends_at - time.time()
         expires_at = min(present + left, expires_at or float("inf"))  # Redis' clock may have been set back
         if expires_at <= present:
             return None
@@ -110,7 +109,7 @@ class CacheEntry:
             if versions is None:
                 return False
             ttl = expires_at - time.monotonic()
-            built = replace(built, generation=generation, versions=versions, ends_at=clock.timestamp() + ttl)
+            built = replace(built, generation=generation, versions=versions, ends_at=time.time() + ttl)
             with command("set"):
                 responses.set(self._key, built.serialise(), timeout=storage_ttl(ttl))
         except CacheFailed:

@@ -82,6 +82,8 @@ class _Latest:
     def note(self, generation: str | None, known: int) -> bool:
         """Whether it is not older than the latest that was `known` before it was read."""
         found = _time_of(generation)
+        if not _is_plausible(known):  # this host's clock was far ahead
+            self.time = known = 0
         self.time = max(self.time, found or 0)
         return found is None or found >= known - _TOLERANCE
 
@@ -90,7 +92,11 @@ def _time_of(generation: str | None) -> int | None:
     """None if it does not say, or is of a host whose clock is far ahead."""
     number, _dash, token = (generation or "").partition("-")
     found = int(number) if number.isdecimal() and token else None
-    return found if found and found < (time.time() + MAX_TTL.total_seconds()) * 1000 else None
+    return found if found and _is_plausible(found) else None
+
+
+def _is_plausible(milliseconds: int) -> bool:
+    return milliseconds < (time.time() + MAX_TTL.total_seconds()) * 1000
 
 
 class _PresentGeneration:
@@ -232,9 +238,13 @@ def invalidate(tags: Collection[str]) -> bool:
 
 
 def _write(tags: Collection[str]) -> bool:
-    version = _latest.new()
+    """Begins with the generation: another host, whose clock is ahead, may have written it."""
     try:
         with command("purge"):
+            if not _latest.note(responses.get(GENERATION), _latest.time):
+                responses.delete(EPOCH)
+                tags = [*tags, SITE]
+            version = _latest.new()
             responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
         _latest.note(version, 0)
     except CacheFailed as failure:

@@ -176,7 +176,7 @@ def test_a_process_that_dies_between_commit_and_purge_leaves_the_task(
 
 
 def test_a_purge_whose_worker_dies_is_sent_again_within_seconds(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(*arguments: object) -> None:
+    def die(*arguments: object, **options: object) -> None:
         raise SystemExit
 
     make_article(status=APPROVED, publish_at=soon(hours=-1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -19,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client import REGISTRY
 
 from articles import publishing, releases
-from articles.cache import backend, response, versions, views
+from articles.cache import backend, cdn, response, schedule_purge, versions, views
 from articles.models import Article, Channel
 from articles.site.pagination import SIZE
 from articles.task_types import PURGE
@@ -46,6 +47,7 @@ def _no_failed_purges() -> Iterator[None]:
     yield
     backend.reachable._again_at = float("-inf")
     versions._failed._tags.clear()
+    versions._latest.time = 0
 
 
 def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
@@ -309,7 +311,9 @@ def test_a_task_purges_for_a_process_that_cannot_reach_the_cache(own_redis: Serv
     assert article.title in get("/").text
 
 
-@pytest.mark.parametrize("transition", ["unpublish", "retract", "delete", "roll back", "set end"])
+@pytest.mark.parametrize(
+    "transition", ["unpublish", "retract", "delete", "roll back", "set end", "set end, unrecorded"]
+)
 def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
     own_redis: Server, monkeypatch: pytest.MonkeyPatch, transition: str
 ) -> None:
@@ -320,6 +324,9 @@ def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
         releases.publish_release_now(release, by=alice)
         run_side_effects([PURGE])
         TaskInfo.objects.filter(task_type=PURGE).delete()
+    if transition == "set end, unrecorded":  # live by the clock, and no worker was there
+        Article.objects.filter(pk=article.pk).update(status=APPROVED, published_at=None)
+        article.refresh_from_db()
     assert article.title in get("/").text
     with monkeypatch.context() as dead:
         dead.setattr("articles.cache.invalidate._purge", lambda: None)
@@ -329,7 +336,7 @@ def test_a_process_that_dies_before_its_purge_leaves_a_task_that_purges(
             publishing.retract(article, by=alice, notice="It was all wrong.")
         elif transition == "roll back":
             releases.roll_back_release(release, by=alice)
-        elif transition == "set end":
+        elif transition.startswith("set end"):
             article.unpublish_at = soon(milliseconds=1)
             article.save()
         else:
@@ -353,8 +360,68 @@ def test_the_task_is_repeated_each_second_while_the_cache_is_away(own_redis: Ser
     assert task.attempts == 0
     own_redis.start()
     TaskInfo.objects.filter(task_type=PURGE).update(leased_until=None)
+    backend.reachable._again_at = float("-inf")
     run_side_effects([PURGE])
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+
+
+def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
+    own_redis: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(backend, "_RETRY", 60.0)
+    monkeypatch.setattr(cdn, "_send_purges", lambda tags: sent.append(min(tags)))
+    tags = [f"channel:{number}" for number in range(20)]
+    for tag in tags:
+        schedule_purge(tags=[tag])
+    own_redis.kill()
+    tried: list[object] = []
+    monkeypatch.setattr(cdn, "invalidate", lambda found: tried.append(found) or versions.invalidate(found))
+    for _ in range(2):
+        TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock(), leased_until=None)
+        run_side_effects([PURGE])
+        assert len(tried) == 1
+        assert sorted(sent) == sorted(tags)
+    own_redis.start()
+    backend.reachable._again_at = float("-inf")
+    TaskInfo.objects.filter(task_type=PURGE).update(leased_until=None)
+    run_side_effects([PURGE])
+    assert not TaskInfo.objects.filter(task_type=PURGE).exists()
+    assert sorted(sent) == sorted([*tags, *tags]), "the cache may have filled the CDN before it was invalidated"
+
+
+@pytest.mark.usefixtures("own_redis")
+@pytest.mark.parametrize("ahead", [2, 30])
+def test_a_host_that_is_behind_invalidates_no_more_than_its_changes(ahead: int) -> None:
+    """Such as a worker, which only writes; web processes do not see an older cache in that."""
+    web = versions._Latest()
+    backend.responses.set(versions.GENERATION, f"{int((time.time() + ahead) * 1000)}-web", 60)
+    known = web.time
+    assert web.note(backend.responses.get(versions.GENERATION), known)
+    versions._latest.time = 0
+    assert versions.invalidate(["article:1"])
+    assert web.note(backend.responses.get(versions.GENERATION), web.time)
+    assert backend.responses.get(versions.keys_of(["site"])[0]) is None
+
+
+@pytest.mark.usefixtures("own_redis")
+def test_a_clock_that_was_far_ahead_and_was_set_right_disturbs_nothing() -> None:
+    live()
+    get("/")
+    versions._latest.time = int((time.time() + 3600) * 1000)
+    assert cost("/") == 0
+
+
+@pytest.mark.usefixtures("own_redis")
+def test_a_change_does_not_hide_that_the_cache_has_older_contents() -> None:
+    article = live()
+    get("/")
+    with connection.cursor() as cursor:  # as if what the purge wrote was lost
+        cursor.execute("UPDATE articles_article SET status = %s WHERE id = %s", [Status.UNPUBLISHED, article.pk])
+    assert article.title in get("/").text
+    versions._latest.time = int((time.time() + 10) * 1000)
+    assert versions.invalidate(["article:99999"])
+    assert article.title not in get("/").text
 
 
 def test_a_purge_without_a_database_invalidates_the_whole_site(
