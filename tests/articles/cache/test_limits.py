@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -375,8 +375,13 @@ def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     for tag in tags:
         schedule_purge(tags=[tag])
     own_redis.kill()
-    tried: list[object] = []
-    monkeypatch.setattr(cdn, "invalidate", lambda found: tried.append(found) or versions.invalidate(found))
+    tried: list[Collection[str]] = []
+
+    def invalidate(found: Collection[str]) -> bool:
+        tried.append(found)
+        return versions.invalidate(found)
+
+    monkeypatch.setattr(cdn, "invalidate", invalidate)
     for _ in range(2):
         TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock(), leased_until=None)
         run_side_effects([PURGE])
