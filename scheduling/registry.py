@@ -30,6 +30,7 @@ second later; anything else that it returns is ignored.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -97,7 +98,9 @@ def handler(
     lease: float | None = None,
     prepare: Callable[[], object] | None = None,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
-    """Register the decorated function for `task_type`. Raises `ImproperHandler` when the type is taken.
+    """Register the decorated function for `task_type`.
+
+    Raises `ImproperHandler` when the type is taken, or if a call would not run the function: a generator, a coroutine.
 
     `label` is the displayed name of the type, such as "Publication"; `namer` names the subjects of tasks by their keys.
     A `recoverable` task is still retried after `max_attempts`. The module's docstring explains the other options.
@@ -106,6 +109,8 @@ def handler(
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
 
     def register(function: HandlerFunction) -> HandlerFunction:
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise ImproperHandler(f"the handler of {task_type!r} is no plain function; use neither yield nor async")
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:
             raise ImproperHandler(f"{task_type!r} already has a handler: {taken.function.__qualname__}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -432,6 +432,18 @@ def test_a_type_has_one_handler(notes: Notes) -> None:
         registry.handler(TYPE)(lambda tasks: None)
     with pytest.raises(ImproperHandler, match="at least 1"):
         registry.handler("other", max_attempts=0)
+
+
+def test_a_handler_runs_when_it_is_called() -> None:
+    def later(tasks: Sequence[TaskInfo]) -> Iterator[None]:
+        yield
+
+    async def awaited(tasks: Sequence[TaskInfo]) -> None:
+        """Never runs."""
+
+    for function in (later, awaited):
+        with pytest.raises(ImproperHandler, match="no plain function"):
+            registry.handler("test.later")(function)  # type: ignore[arg-type]
 
 
 def test_a_stale_hint_of_a_cancelled_task_has_no_effect(queue: DelayQueue, add: Add, notes: Notes) -> None:
