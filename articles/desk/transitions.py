@@ -14,10 +14,17 @@ from articles.publishing import Actor, possible_transitions
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 
+_PREFIX = "_step_"
+
 
 def transition_button(transition: Transition) -> str:
     """The name of a transition's button in the article's form."""
-    return f"_step_{transition}"
+    return f"{_PREFIX}{transition}"
+
+
+def is_transition_button(name: str) -> bool:
+    """Whether a form's field is such a button."""
+    return name.startswith(_PREFIX)
 
 
 def pressed(request: HttpRequest) -> list[Transition]:

@@ -203,7 +203,7 @@ def _sent(stage: Stage, address: str, values: Any, headers: Any = None) -> None:
 
 def _form(stage: Stage) -> Act:
     """The form of a new article in the admin, submitted."""
-    values = {"title": "New", "author": stage.user.pk, "cover_mode": "auto", "_step_submit": "1"}
+    values = {"title": "New", "author": stage.user.pk, "cover_mode": "auto", "_step_submit": "1", "seen": ""}
 
     def save() -> None:
         response = stage.client.post("/admin/articles/article/add/", values)

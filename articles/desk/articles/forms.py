@@ -22,6 +22,7 @@ from articles.desk.editor.assets import writing_media
 from articles.desk.editor.body_field import BodyField
 from articles.desk.editor.merge import Merge
 from articles.desk.time_field import ZonedTimeField
+from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
 from articles.models import BODY_LENGTH, Article, Channel, Tag, Text
 from articles.pages import newest_number
@@ -142,9 +143,10 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         return isinstance(self.refusal, EditConflict)
 
     def clean_seen(self) -> datetime | None:
-        """A form of an existing article that lacks it is none that was opened."""
+        """A form that lacks it was cut off; that of a new article has an empty one, and may save a draft without it."""
         seen: datetime | None = self.cleaned_data["seen"]
-        if seen is None and self.instance.pk is not None:
+        is_complete = self.add_prefix("seen") in self.data or not any(map(is_transition_button, self.data))
+        if not is_complete or (seen is None and self.instance.pk is not None):
             self.add_error(None, ValidationError(_("This form is incomplete. Open the article again.")))
         return seen
 

@@ -143,6 +143,17 @@ def test_a_form_that_was_cut_off_is_refused(desk: Client, article: Article) -> N
     assert re.findall(r' name="(\w+)"', form)[-1] == "seen"
 
 
+def test_a_new_article_is_not_submitted_by_a_form_that_was_cut_off(desk: Client) -> None:
+    """Its embargo may be missing; a draft without it does no harm."""
+    number = Article.objects.count()
+    form = {"title": "New", "cover_mode": "auto", "publish_at": "2100-01-01T00:00", "_step_submit": "1"}
+    page = desk.post(f"{ARTICLES}add/", form)
+    assert (page.status_code, "This form is incomplete" in page.text) == (HTTPStatus.OK, True)
+    assert Article.objects.count() == number
+    assert desk.post(f"{ARTICLES}add/", {**form, "seen": ""}).status_code == HTTPStatus.FOUND
+    assert Article.objects.latest("pk").status == Article.Status.MANUAL_REVIEW
+
+
 def test_a_time_in_an_unknown_zone_is_refused(desk: Client) -> None:
     article = make_article()
     sent = {**typed(article), "publish_at": "2100-01-01T00:00", "publish_at_zone": "Mars/Base"}

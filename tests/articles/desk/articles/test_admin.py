@@ -107,7 +107,7 @@ def test_a_new_article_is_a_draft_by_who_writes_it(desk: Client) -> None:
 
 
 def test_a_new_article_can_be_submitted_with_the_first_save(desk: Client) -> None:
-    desk.post(f"{LIST}add/", {"title": "Ferry strike called off", "_step_submit": "1"})
+    desk.post(f"{LIST}add/", {"title": "Ferry strike called off", "_step_submit": "1", "seen": ""})
     assert Article.objects.get().status == Status.MANUAL_REVIEW
 
 
