@@ -17,7 +17,7 @@ def with_triggers(*operations: Operation) -> list[Operation]:
     """These operations of a migration, after which the triggers watch the columns that the table then has.
 
     SQLite makes a new table, so its triggers are dropped before. Elsewhere each works until the next one does: programs
-    of the version before write meanwhile, and a change without a trigger would never be in the feed.
+    of the version before keep writing, and a change without a trigger would never be in the feed.
     """
     return [
         RunPython(_drop_on_sqlite, _create, atomic=False),
@@ -54,10 +54,14 @@ def _replacing(name: str, statement: str, *, is_mariadb: bool) -> list[str]:
     """The statements that replace a trigger without a moment without it; to run twice does no harm to any of them."""
     if is_mariadb:
         return [statement.replace("CREATE", "CREATE OR REPLACE", 1)]
-    meanwhile = f"{name}_meanwhile"
+    interim = f"{name}_interim"
     return [
-        statement.replace(name, meanwhile, 1), f"DROP TRIGGER {name}", statement, f"DROP TRIGGER {meanwhile}",
-    ]  # fmt: skip
+        f"DROP TRIGGER IF EXISTS {interim}",  # of a migration that was interrupted
+        statement.replace(name, interim, 1),
+        f"DROP TRIGGER IF EXISTS {name}",
+        statement,
+        f"DROP TRIGGER {interim}",
+    ]
 
 
 def _triggers(apps: Any, schema_editor: Any) -> list[tuple[str, str]]:
