@@ -182,8 +182,8 @@ _PURGE_LEASE = 3.0
 """Seconds after which a purge is sent again if its worker has died."""
 _MAX_PURGE_ATTEMPTS = 30
 """Many: while the database cannot store results, each lease that expires counts as an attempt."""
-_postponed_purges: set[int] = set()
-"""The tasks of this process that have purged the CDN but not the cache, since it was away."""
+_postponed_purges: set[tuple[int, int]] = set()
+"""Id and version of the tasks of this process that have purged the CDN but not the cache, since it was away."""
 
 
 @handler(
@@ -198,13 +198,13 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     for task in tasks:
         wanted = dict(task.parameters or {})
         is_last = clock.now() - task.promised_at >= MAX_TTL  # the responses have expired by themselves
-        is_repeated = task.task_id in _postponed_purges and not is_last
+        is_repeated = (task.task_id, task.version) in _postponed_purges and not is_last
         try:
             run_purge(wanted["articles"], wanted["tags"], is_repeated=is_repeated)
             _postponed_purges.clear()
         except CacheFailed:
             if not is_last:
-                _postponed_purges.add(task.task_id)
+                _postponed_purges.add((task.task_id, task.version))
                 verdicts[task.task_id] = Postpone()
     return verdicts
 

@@ -14,8 +14,11 @@ from prometheus_client import Counter
 
 from articles.cache.backend import CacheFailed, command, responses
 from articles.cache.response import CachedResponse
-from articles.cache.ttl import storage_ttl
+from articles.cache.ttl import MAX_TTL, storage_ttl
 from articles.cache.versions import GENERATION, claim_versions, read_entry, validate
+
+_SKEW = 1.0
+"""Seconds by which the clocks of two hosts may differ without a miss."""
 
 Built = tuple[CachedResponse | HttpResponseBase, float]
 """A response to cache, or one that is not cached such as a redirect; and when it expires, by `time.monotonic()`."""
@@ -55,7 +58,7 @@ class CacheEntry:
             return None
         present, left = time.monotonic(), cached.ends_at - time.time()
         expires_at = min(present + left, expires_at or float("inf"))  # Redis' clock may have been set back
-        if expires_at <= present:
+        if expires_at <= present or left > MAX_TTL.total_seconds() + _SKEW:  # or the clock of this host
             return None
         generation = validate(cached.tags, cached.versions, cached.generation, found[GENERATION])
         if generation is None:

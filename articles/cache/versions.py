@@ -61,8 +61,11 @@ class _FailedPurges:
         """Purge these tags and those that failed before; whether all of it succeeded."""
         if not tags and not self._tags:
             return True
+        has_waited = self._lock.locked()
         with self._lock:
             self._tags |= set(tags)
+            if has_waited and not reachable:  # as the other one has found out just now
+                return False
             if self._tags and not _write(self._tags):
                 return False
             self._tags.clear()
@@ -240,8 +243,9 @@ def invalidate(tags: Collection[str]) -> bool:
 def _write(tags: Collection[str]) -> bool:
     """Begins with the generation: another host, whose clock is ahead, may have written it."""
     try:
+        known = _latest.time
         with command("purge"):
-            if not _latest.note(responses.get(GENERATION), _latest.time):
+            if not _latest.note(responses.get(GENERATION), known):
                 responses.delete(EPOCH)
                 tags = [*tags, SITE]
             version = _latest.new()

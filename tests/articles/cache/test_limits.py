@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from prometheus_client import REGISTRY
 
 from articles import publishing, releases
-from articles.cache import backend, cdn, response, schedule_purge, versions, views
+from articles.cache import backend, cdn, response, schedule_purge, store, versions, views
 from articles.models import Article, Channel
 from articles.site.pagination import SIZE
 from articles.task_types import PURGE
@@ -393,6 +394,46 @@ def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     run_side_effects([PURGE])
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
     assert sorted(sent) == sorted([*tags, *tags]), "the cache may have filled the CDN before it was invalidated"
+
+
+def test_a_second_change_of_an_article_is_purged_while_the_cache_is_away(
+    own_redis: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It moves the task of the first."""
+    sent: list[str] = []
+    monkeypatch.setattr(cdn, "_send_purges", lambda tags: sent.append(min(tags)))
+    article = live()
+    own_redis.kill()
+    for number in (1, 2):
+        schedule_purge(articles=[article.pk])
+        for _ in range(2):
+            TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock(), leased_until=None)
+            run_side_effects([PURGE])
+        assert sent == [f"article:{article.pk}"] * number
+
+
+@pytest.mark.usefixtures("own_redis")
+def test_a_page_ends_although_the_clocks_of_its_host_and_redis_were_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    live()
+    get("/")
+    monkeypatch.setattr(store, "time", SimpleNamespace(time=lambda: time.time() - 3600, monotonic=time.monotonic))
+    assert cost("/") > 0
+
+
+@pytest.mark.usefixtures("own_redis")
+def test_a_change_does_not_take_a_later_one_of_another_thread_for_older_contents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_while_another_thread_reads_later(key: str) -> Any:
+        found = read(key)
+        versions._latest.time += 2000
+        return found
+
+    versions.invalidate(["article:1"])
+    read = backend.responses.get
+    monkeypatch.setattr(caches["responses"], "get", read_while_another_thread_reads_later)
+    assert versions.invalidate(["article:1"])
+    assert read(versions.keys_of(["site"])[0]) is None
 
 
 @pytest.mark.usefixtures("own_redis")
