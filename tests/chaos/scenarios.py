@@ -18,6 +18,7 @@ from tests.harness import eventually
 def scheduled(script: Script) -> None:
     """Nothing else happens."""
     story = script.approved()
+    script.wait_until(now() + 3.0)  # after the first refreshes of the workers, which add a missing task, too
     at = now() + 2.0
     script.schedule(story, at)
     script.wait_until(at + 5.0)  # before the refresh at the end, which adds a missing task

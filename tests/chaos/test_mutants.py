@@ -17,7 +17,7 @@ from tests.chaos.report import as_text
 from tests.chaos.script import play
 from tests.harness import Stand, base_dir
 
-SECONDS, SEEDS = 25.0, (1, 2, 3)
+SECONDS, SEEDS = 25.0, (1, 2, 3, 4, 5)
 LOAD = Load(editors=4, readers=3, pause=0.15, reading_pause=0.08)
 FAULT_RATE = 1.0  # in a second
 SETTLED = 45.0  # seconds in which everything must be done in the end, longer than a lease
