@@ -93,7 +93,7 @@ def test_the_user_reads_that_another_button_of_the_same_form_did_nothing() -> No
     sent = new_form(client, title="Bridge")
     client.post(ADD, sent)
 
-    page = client.post(ADD, {**sent, "_step_submit": "1"}, follow=True)
+    page = client.post(ADD, {**sent, "_step_submit": "1", "seen": ""}, follow=True)
 
     assert "This form has already created this article." in page.text
     assert Article.objects.get().status == Article.Status.DRAFT
