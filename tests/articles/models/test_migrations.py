@@ -106,7 +106,7 @@ def test_changes_while_a_migration_replaces_the_triggers_are_in_the_feed(
 ) -> None:
     """MySQL cannot replace a trigger; its statements are run on MariaDB here."""
     if connection.vendor == "sqlite":
-        pytest.skip("SQLite lets nobody write while it migrates")
+        pytest.skip("on SQLite, no other program writes during a migration")
     migrated_to("0032_shorter_trigger")
     monkeypatch.setattr(connections["default"], "mysql_is_mariadb", is_mariadb)
     live = {"status": Article.Status.PUBLISHED, "publish_at": timezone.now() - timedelta(hours=1)}
