@@ -51,7 +51,7 @@ def _replace(apps: Any, schema_editor: Any) -> None:
 
 
 def _replacing(name: str, statement: str, *, is_mariadb: bool) -> list[str]:
-    """The statements that replace a trigger without a moment without it; to run twice does no harm to any of them."""
+    """The statements that replace a trigger, so that one of both always works; for a moment both may, without harm."""
     if is_mariadb:
         return [statement.replace("CREATE", "CREATE OR REPLACE", 1)]
     interim = f"{name}_interim"
