@@ -15,6 +15,7 @@ from articles.desk.calendar.grid import Sheet, UnitOf
 from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
+from scheduling.services import among
 
 
 def mark_conflicts(sheet: Sheet) -> None:
@@ -23,11 +24,9 @@ def mark_conflicts(sheet: Sheet) -> None:
     if not shown:
         return
     conflicting = _conflicting(shown)
-    for slot in sheet.slots:
-        slot.entries = [
-            entry.marked(Mark.CONFLICT) if _may_conflict(entry) and entry.article in conflicting else entry
-            for entry in slot.entries
-        ]
+    for entry in sheet.entries:
+        if _may_conflict(entry) and entry.article in conflicting:
+            entry.marks += (Mark.CONFLICT,)
 
 
 def _may_conflict(entry: Entry) -> bool:
@@ -47,7 +46,7 @@ def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
     rows = (
         Article.objects.filter(FREE, publish_at__range=(begin, end), status__in=statuses, channel__isnull=False)
         .annotate(unit=UnitOf("publish_at", start=begin, length=apart))
-        .filter(unit__in=units)
+        .filter(unit__in=among(units))
     )
     in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
     beside = rows.annotate(

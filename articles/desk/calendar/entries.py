@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -65,7 +65,7 @@ def _short(mark: Mark, language: str | None) -> str:
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Entry:
     """An entry. Movable ones carry the time at which the user has `seen` them."""
 
@@ -90,10 +90,6 @@ class Entry:
     def is_over(self) -> bool:
         """Whether it has happened."""
         return self.kind in OVER
-
-    def marked(self, mark: Mark) -> Entry:
-        """A copy with another mark."""
-        return replace(self, marks=(*self.marks, mark))
 
     @cached_property
     def wall(self) -> datetime:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import gcd
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Count, Func, IntegerField, QuerySet, Window
@@ -18,6 +19,7 @@ from articles.desk.calendar.entries import Entry
 from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.period import Span, View
 from articles.publishing import Actor
+from scheduling.services import among
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of a month, otherwise an hour) before it folds."""
@@ -77,9 +79,8 @@ class Sheet(Collector):
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
         """Add the first entries of each slot: one query for their keys and the counts, one for the rows shown."""
         shown = self._first_of_each_slot(rows, time)
-        found = rows.in_bulk(list(shown)) if shown else {}
-        for pk in found.keys() & shown.keys():
-            shown[pk].entries.append(entry(found[pk], self))
+        for row in rows.filter(pk__in=among(shown)) if shown else ():
+            shown[row.pk].entries.append(entry(row, self))
 
     def fold(self) -> None:
         """Reduce each slot to its first entries, past ones last; call after all sources."""
@@ -108,8 +109,8 @@ class Sheet(Collector):
             place=Window(RowNumber(), partition_by=unit, order_by=[time, "pk"]),
             number=Window(Count("pk"), partition_by=unit),
         )
-        first = ranked.filter(place__lte=max(slot.limit for slot in self.slots)).order_by("unit", "place")
-        return first.values_list("pk", "unit", "place", "number")
+        first = ranked.filter(place__lte=max(slot.limit for slot in self.slots)).order_by()
+        return sorted(first.values_list("pk", "unit", "place", "number"), key=itemgetter(1, 2))
 
     def _limit(self, span: Span) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open
