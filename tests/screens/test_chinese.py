@@ -11,8 +11,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
+from playwright.sync_api import Browser, expect
 
 from articles.models import Preferences
+from articles.roles import Role
+from tests.articles.browsers import LIST, Newsroom
+from tests.conftest import Site
 from tests.headline.texts import WORD, in_page
 from tests.screens import addresses
 from tests.screens.newsroom import fill
@@ -51,6 +55,14 @@ SAME_EVERYWHERE = {
     *("JPEG", "PNG", "WebP", "AVIF", "GIF", "Redis", "English", "YouTube", "Bilibili", "Vimeo", "CSV"),
     *("Python", "Control", "Mac", "Command", "LDAP", "CDN", "en", "zh", "hans", "esc", "md"),
 }
+
+RECORD_LABELS = """window.labels = new Set();
+new MutationObserver((changes) => {
+    for (const { target, oldValue } of changes) {
+        if (oldValue) labels.add(oldValue);
+        labels.add(target.getAttribute("aria-label"));
+    }
+}).observe(document, { subtree: true, attributeFilter: ["aria-label"], attributeOldValue: true });"""
 
 
 def written() -> list[str]:
@@ -109,3 +121,14 @@ def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
     del screens["article-preview"]  # speaks the language of the browser, as readers' pages do
     assert english(client, screens) == {}
     assert english(reader, {**addresses.readers(), **addresses.forgotten(), **found_nothing}) == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_scripts_set_no_english_label_even_for_a_moment(browser: Browser, site: Site) -> None:
+    with Newsroom(browser, site) as room:
+        page = room.member(Role.CHIEF, "zhou", language="zh-hans")
+        page.add_init_script(RECORD_LABELS)
+        page.goto(LIST)
+        expect(page.locator("[data-simplebar=init] [aria-label=可滚动区域]").first).to_be_attached()
+        labels = page.evaluate("[...labels]")
+    assert [label for label in labels if WORD.search(label.replace("zhou", ""))] == []

@@ -79,7 +79,6 @@
         each(".select2-selection--single .select2-selection__rendered", nameChoice);
         each("ul.select2-selection__rendered, ul.select2-selection__rendered > li", (element) => element.setAttribute("role", "presentation"));
         each(".result-list [data-label]", ({ dataset }) => (dataset.label = dataset.label.replace(/^./, (letter) => letter.toUpperCase())));
-        each("[aria-label='scrollable content']", (element) => element.setAttribute("aria-label", texts.scrollable));
         each(".help-tooltip[aria-label]:not([role])", (element) => element.setAttribute("role", "img"));
         each(`${ICON}:not([role], [aria-hidden])`, (icon) => icon.setAttribute("aria-hidden", "true"));
     };
@@ -90,6 +89,8 @@
     document.addEventListener("DOMContentLoaded", () => {
         focus();
         texts = document.querySelector("meta[name=desk-texts]").dataset;
+        // SimpleBar, whose listener runs after this one, names what it makes scrollable in English.
+        if (window.SimpleBar) window.SimpleBar.defaultOptions.ariaLabel = texts.scrollable;
         apply();
         let isPlanned = false;
         new MutationObserver(() => {
