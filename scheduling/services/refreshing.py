@@ -26,7 +26,7 @@ from scheduling.transactions import log_failure, retried
 logger = logging.getLogger(__name__)
 
 _READY_SAMPLE = 100  # ready ids read per topic; at least one of them should still be pending
-_SAME_INSTANT_PAGE = 100_000  # rows per page: for each page, MariaDB scans an instant from its beginning
+_SAME_INSTANT_PAGE = 20_000  # rows per page: MariaDB scans an instant from its beginning for each (0.1 µs a row)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OUT_OF_ORDER = timedelta(seconds=1)  # a worker may be running tasks due this much before the next ready one
 
@@ -170,6 +170,7 @@ def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[
         for first in range(0, len(rows), size):  # at once: the rows may change
             yield [Hint(task_id, topic, -(-due // 1000)) for task_id, due in rows[first : first + size]]
         last_id, last_due = rows[-1]
+        rows.clear()  # before the next ones take as much memory
         start = _EPOCH + timedelta(microseconds=last_due)
         rest_of_instant = hints.filter(execute_time=start, task_id__gt=last_id)
         pause()
