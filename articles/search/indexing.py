@@ -129,7 +129,8 @@ def _mark_seen(article_ids: Collection[int]) -> None:
 def _entry(article: Article, digest: str) -> SearchEntry:
     whole = "\n".join([*(getattr(article, name) for name in LINES), plain_text(article.body)])
     terms: dict[str, Any] = {"heading": index_terms(article.title), "whole": index_terms(whole)}
-    return SearchEntry(article=article, digest=digest, seen=article.updated_at, **terms)
+    # Without the article itself: the two would refer to each other and stay until the garbage is collected.
+    return SearchEntry(article_id=article.pk, digest=digest, seen=article.updated_at, **terms)
 
 
 def _batches(entries: Sequence[SearchEntry]) -> Iterator[list[SearchEntry]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 from datetime import UTC, datetime, timedelta
@@ -187,6 +188,18 @@ def test_a_text_written_by_a_statement_is_indexed_by_the_next_run() -> None:
     assert reconcile_index() == 1
     assert (found("bridge"), found("tunnel")) == ([], ["Harbour tunnel closed"])
     assert Article.objects.get().updated_at > seen, "an editor who has the form open gets a conflict"
+
+
+def test_indexed_texts_are_freed_without_the_garbage_collector() -> None:
+    """Workers rarely run it."""
+    Article.objects.filter(pk=live().pk).update(body="<p>Ferries</p>")
+    gc.collect()
+    gc.disable()
+    try:
+        assert reconcile_index() == 1
+        assert not [found for found in gc.get_objects() if isinstance(found, SearchEntry)]
+    finally:
+        gc.enable()
 
 
 def test_articles_about_to_go_live_are_indexed_by_the_next_run() -> None:
