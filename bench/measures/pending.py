@@ -12,12 +12,13 @@ from pathlib import Path
 
 from bench.measure import Contestant, Figure, Goal, Measure, Values
 from bench.rows import multiply
-from bench.stand import Servers
+from bench.stand import Servers, memory_of
 from tests.harness import Process, connect
 
 DESCRIPTION = """\
 Milliseconds of a call (medians of a round), with pending tasks due from an hour to four years ahead; *idle worker* is
-what it takes of a core. *Plans* counts statements of the engine that walk over more than a thousand rows."""
+what it takes of a core, *worker* its resident memory after its first refresh. *Plans* counts statements of the engine
+that walk over more than a thousand rows."""
 
 YEARS = 4 * 365 * 24 * 3600  # seconds over which the pending tasks spread
 TYPES = ("articles.publish", "articles.unpublish", "bench.cost", "bench.outside")
@@ -33,8 +34,8 @@ CALLS = (
     "sweep, nothing overdue",
     "refresh, a pass",
 )
-IDLE, PLANS = Figure("idle worker", "%"), Figure("plans", "")
-FIGURES = [*(Figure(call, "ms") for call in CALLS), IDLE, PLANS]
+IDLE, WORKER, PLANS = Figure("idle worker", "%"), Figure("worker", "MB"), Figure("plans", "")
+FIGURES = [*(Figure(call, "ms") for call in CALLS), IDLE, WORKER, PLANS]
 SIZES, LARGE_SIZES = (1_000, 100_000), (1_000, 1_000_000, 10_000_000)
 
 _COMMON = "task_id, task_type, priority, execute_time, parameters, `key`, version, attempts, created_at, promised_at"
@@ -59,6 +60,7 @@ def pending(name: str, title: str, sizes: Sequence[int], *, is_large: bool) -> M
     calls = ("add_task", "cancel_task", "poll of one")
     goals = [Goal(call, named(size), operator.le, 1.1, named(sizes[0])) for size in sizes[1:] for call in calls]
     goals.append(Goal("poll, empty", named(sizes[-1]), operator.le, 1.0))
+    goals.append(Goal(WORKER.name, named(sizes[-1]), operator.le, 80))
     return Measure(name, title, DESCRIPTION, FIGURES, contestants, goals, is_large)
 
 
@@ -106,20 +108,21 @@ def load(url: str, size: int) -> None:
 def measure(servers: Servers, env: dict[str, str], number: int) -> Values:
     """Medians of the calls; plans do not change, so they are counted in the first round."""
     costs = servers.run("bench.engine_costs", servers.sized(REPETITIONS), env=env)
-    values = {call: statistics.median(costs[call]) for call in CALLS} | {IDLE.name: idle_worker(servers, env)}
+    values = {call: statistics.median(costs[call]) for call in CALLS} | idle_worker(servers, env)
     if not number:
         values[PLANS.name] = sum(plan["bad"] for plan in servers.run("bench.plans", env=env))
     return values
 
 
-def idle_worker(servers: Servers, env: dict[str, str]) -> float:
-    """Processor time of an idle worker, in per cent of one core."""
+def idle_worker(servers: Servers, env: dict[str, str]) -> dict[str, float]:
+    """Processor time of an idle worker, in per cent of one core, and its memory."""
     with servers.start("manage.py", "poll", "--forever", env=env) as worker:
         worker.wait_for(" runs ")
         time.sleep(2)  # its first refresh
         before, began = cpu_seconds(worker), time.monotonic()
         time.sleep(IDLE_SECONDS)
-        return 100 * (cpu_seconds(worker) - before) / (time.monotonic() - began)
+        share = 100 * (cpu_seconds(worker) - before) / (time.monotonic() - began)
+        return {IDLE.name: share, WORKER.name: memory_of([worker])}
 
 
 def cpu_seconds(process: Process) -> float:
