@@ -64,9 +64,10 @@ def releases(collector: Collector) -> None:
     if not collector.by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return
     members = ReleaseMember.objects.filter(collector.choice.articles(collector.by, "article__"))
-    shown = Release.objects.filter(status__in=(*Release.Status.pending(), Release.Status.PUBLISHED))
-    rows = shown.filter(pk__in=members.values("release")) if collector.choice.filters() else shown
-    collector.put(rows, "publish_at", release_entry)
+    for statuses in (Release.Status.pending(), [Release.Status.PUBLISHED]):  # so that past ones hide no others
+        rows = Release.objects.filter(status__in=statuses)
+        rows = rows.filter(pk__in=members.values("release")) if collector.choice.filters() else rows
+        collector.put(rows, "publish_at", release_entry)
 
 
 SOURCES: tuple[Callable[[Collector], None], ...] = (
