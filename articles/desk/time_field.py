@@ -94,6 +94,8 @@ class ZonedTimeField(forms.MultiValueField):
     def compress(self, values: Sequence[str]) -> datetime | None:
         """The instant of the wall time."""
         if not values or not values[0]:
+            if self.required:  # Django asks for it only if the zone is missing, too
+                raise ValidationError(self.error_messages["required"], code="required")
             return None
         wall, zone = parse_wall(values[0]), _zone_of(values)
         if wall is None or _is_unknown_zone(values):

@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from articles.audit import Actor, Source, StateSnapshot, source
-from articles.exceptions import ArticleError, TooMany, WrongState
+from articles.exceptions import ArticleError, InvalidSchedule, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
 from articles.permissions import require
@@ -72,8 +72,10 @@ def _shown(ids: Collection[int]) -> dict[int, dict[str, Any]]:
 def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = None, minutes: int = 0) -> None:
     """Start a bulk action, with the time or the minutes that its transition needs.
 
-    Raises `InvalidSchedule` for an invalid time. One that was started already is not changed.
+    Raises `InvalidSchedule` for an invalid or missing time. One that was started already is not changed.
     """
+    if bulk_action.transition == Transition.SCHEDULE and not bulk_action.is_undo and publish_at is None:
+        raise InvalidSchedule(_("Enter a date and a time, such as 2026-11-21 07:00."))
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
     now, language = read_database_clock(), translation.get_language() or ""
     if publish_at:

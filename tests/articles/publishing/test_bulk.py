@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
-from articles.exceptions import NotAllowed
+from articles.exceptions import InvalidSchedule, NotAllowed
 from articles.models import Article, AuditEntry, BulkAction, BulkActionItem
 from articles.publishing import bulk
 from articles.roles import Role
@@ -255,6 +255,18 @@ def test_no_one_sees_or_runs_the_bulk_actions_of_others(alice: User) -> None:
     assert other.get(f"/admin/desk/bulk-actions/{bulk_action.pk}/").status_code == 404
     assert other.post(f"/admin/desk/bulk-actions/{bulk_action.pk}/advance/").status_code == 404
     assert other.post(f"/admin/desk/bulk-actions/{bulk_action.pk}/undo/").status_code == 404
+
+
+def test_articles_are_not_scheduled_without_a_time(alice: User) -> None:
+    articles = [(one.pk, one.title) for one in some(status=APPROVED)]
+    bulk_action = bulk.gather_articles(Transition.SCHEDULE, articles, by=alice)
+    sent = {"publish_at_zone": "UTC", "publish_at": ""}
+    page = logged_in(alice).post(f"/admin/desk/bulk-actions/{bulk_action.pk}/", sent)
+    assert "This field is required." in page.text
+    with pytest.raises(InvalidSchedule):
+        bulk.start_bulk_action(bulk_action)
+    bulk_action.refresh_from_db()
+    assert bulk_action.started_at is None
 
 
 def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:

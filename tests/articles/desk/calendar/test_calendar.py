@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 
 from articles import publishing, releases
 from articles.desk.calendar.reschedule import Moment, time_of
-from articles.models import Article, AuditEntry, Update
+from articles.models import Article, AuditEntry, Release, Update
 from articles.roles import Role
 from tests.articles.factories import (
     APPROVED,
@@ -215,6 +215,24 @@ def test_a_long_list_folds_what_is_over_first(desk: Client) -> None:
     hour = "?view=day&date=2030-06-03&open=7"
     assert len(shown(desk, "?view=day&date=2030-06-03")) == 15
     assert len(shown(desk, hour)) == 16
+
+
+def test_releases_that_are_over_hide_none_to_come(desk: Client) -> None:
+    editor = make_editor("bob")
+    for number in range(7):
+        status = Release.Status.PUBLISHED if number < 6 else Release.Status.SCHEDULED
+        release = make_release(by=editor, name=f"Release {number}")
+        Release.objects.filter(pk=release.pk).update(status=status, publish_at=MONDAY + timedelta(hours=number))
+    assert [title for _kind, title, _marks in shown(desk)][-1] == "Release 6"
+
+
+def test_a_time_that_was_removed_is_asked_for(desk: Client) -> None:
+    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
+    sent = {**asked(article, ""), "at_zone": "UTC"}
+    assert "This field is required." in desk.post(RESCHEDULE, sent, headers=JSON).json()["message"]
+    assert "This field is required." in desk.post(RESCHEDULE, sent).text
+    article.refresh_from_db()
+    assert article.publish_at == MONDAY
 
 
 def test_now_is_marked_in_its_place(desk: Client) -> None:

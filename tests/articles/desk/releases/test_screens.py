@@ -125,6 +125,14 @@ def test_a_time_that_does_not_exist_is_refused_on_the_page(desk: Client, irene: 
     assert release.publish_at is None
 
 
+def test_a_release_is_not_scheduled_without_a_time(desk: Client, irene: User) -> None:
+    release = make_release(make_article(status=APPROVED), by=irene)
+    page = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at_zone": "UTC", "publish_at": ""})
+    assert "This field is required." in page.text
+    release.refresh_from_db()
+    assert release.status == Release.Status.DRAFT
+
+
 def test_an_article_is_removed_or_unpublished_instead(desk: Client, irene: User) -> None:
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(days=-1))
     publishing.edit(out, by=irene, changes={"body": "Better"})
