@@ -33,6 +33,9 @@ from scheduling.services import read_database_clock
 LOOKED_AT = 200
 """Waiting articles searched for the next one."""
 
+BUTTONS = {"approve", "reject", "override", "skip", "claim", "release"}
+"""One of them is sent with the form."""
+
 
 class DecisionForm(forms.Form):
     """The decision: the reviewed revision and its stage and, for a rejection, the feedback."""
@@ -97,6 +100,9 @@ class DecidingScreen(ModelAdmin):
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
         """Process it and return a response; None on an error, which is shown on the page."""
         article, by = Article.objects.get(pk=row.pk), request.user
+        if not BUTTONS & request.POST.keys():  # it was cut off
+            self.message_user(request, _("This form is incomplete. Open the article again."), messages.ERROR)
+            return None
         try:
             if "claim" in request.POST:
                 publishing.soft_lock(article, by=by)

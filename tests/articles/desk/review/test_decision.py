@@ -185,6 +185,14 @@ def test_opening_a_text_claims_it_until_the_page_is_left(desk: Client, nadia: Us
     assert held() == [(second.pk, "nadia", True)]
 
 
+def test_a_decision_without_its_button_is_refused_and_keeps_the_feedback(desk: Client) -> None:
+    article = waiting()
+    sent = {"revision": article.revisions.latest("number").number, "reason": "Name the source"}
+    page = desk.post(screen(article), sent)
+    assert "This form is incomplete." in page.text
+    assert "Name the source" in page.text
+
+
 def test_a_claim_of_its_own_outlasts_the_page(desk: Client) -> None:
     article = waiting()
     page = desk.get(screen(article))
