@@ -87,6 +87,8 @@ def trouble_of(error: BaseException) -> Trouble | None:
             return _database_trouble(cause)
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in _MACHINE):
             return Trouble.MACHINE
+        if isinstance(cause, RuntimeError) and "start new thread" in str(cause):
+            return Trouble.MACHINE
         if isinstance(cause, QueueUnavailable):
             return Trouble.QUEUE
     return None

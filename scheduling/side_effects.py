@@ -85,7 +85,12 @@ class SideEffects:
         for task in _lease(free):
             thread = threading.Thread(target=self._work, args=[task], name=task.task_type, daemon=True)
             self._running[task.task_id] = task, thread
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # the machine allows no more threads
+                del self._running[task.task_id]
+                _release_lease(task)
+                raise
 
     def _work(self, task: TaskInfo) -> None:
         try:

@@ -138,6 +138,29 @@ def test_an_at_least_once_task_longer_than_its_lease_is_run_once(
     assert Effect.objects.filter(task_id=slow).count() == 1
 
 
+@pytest.mark.parametrize("name", ["probe.at_least_once", "lease"])
+def test_a_thread_that_cannot_be_started_counts_as_no_attempt(
+    name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`name` is that of the thread."""
+    settings.SCHEDULING_TROUBLE_PAUSE = 0.1
+    refused, start = list[str](), threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == name and len(refused) < 6:  # more often than there are threads
+            refused.append(name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    task_id = add("probe.at_least_once")
+    with working():
+        eventually(lambda: TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED)
+    assert len(refused) == 6
+    assert TaskInfoLog.objects.get(task_id=task_id).attempts == 1
+    assert Effect.objects.filter(task_id=task_id).count() == 1
+
+
 def test_a_hanging_at_least_once_task_loses_its_lease(settings: Any) -> None:
     settings.SCHEDULING_LEASE, settings.SCHEDULING_MAX_LEASE = 0.2, 0.6
     hanging = add("probe.at_least_once", seconds=3)
