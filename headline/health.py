@@ -56,7 +56,10 @@ class Probe:
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
-                threading.Thread(target=self._run, args=[self._running], name="probe", daemon=True).start()
+                try:
+                    threading.Thread(target=self._run, args=[self._running], name="probe", daemon=True).start()
+                except RuntimeError as error:  # the machine allows no more threads
+                    self._running.set_exception(error)
             return self._running
 
     def _run(self, result: Future[Any]) -> None:

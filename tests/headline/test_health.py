@@ -175,6 +175,18 @@ def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> No
     assert probe.start() is not response
 
 
+def test_a_probe_works_again_after_a_thread_that_could_not_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    probe = Probe(lambda: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            probe.start().result(10)
+    assert probe.start().result(10) is True
+
+
 def test_a_probe_is_read_only(client: Client) -> None:
     assert [client.post(path).status_code for path in ("/healthz", "/readyz")] == [405, 405]
 
