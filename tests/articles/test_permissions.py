@@ -230,8 +230,9 @@ def claim_by_api(user: User, article: Article, verb: str) -> bool:
 def claim_by_admin(user: User, article: Article, verb: str) -> bool:
     client = Client()
     client.force_login(user)
+    button = {"claim": "claim", "unclaim": "release"}[verb]
     response = client.post(
-        reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, verb: "1"}
+        reverse("admin:articles_queuedarticle_change", args=[article.pk]), {"revision": 1, button: "1"}
     )
     return response.status_code == 302 and response.headers["Location"].endswith("/change/")
 
