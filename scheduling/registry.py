@@ -109,8 +109,7 @@ def handler(
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
 
     def register(function: HandlerFunction) -> HandlerFunction:
-        wrapped = inspect.unwrap(function)
-        if inspect.isgeneratorfunction(wrapped) or inspect.iscoroutinefunction(wrapped):
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
             raise ImproperHandler(f"the handler of {task_type!r} is no plain function; use neither yield nor async")
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import wraps
 from typing import Any
 
 import pytest
@@ -442,13 +441,9 @@ def test_a_handler_runs_when_it_is_called() -> None:
     async def awaited(tasks: Sequence[TaskInfo]) -> None:
         """Never runs."""
 
-    def decorated(function: Any) -> Any:
-        return wraps(function)(lambda tasks: function(tasks))
-
-    refused: list[Any] = [later, awaited, decorated(later), decorated(awaited)]
-    for function in refused:
+    for function in (later, awaited):
         with pytest.raises(ImproperHandler, match="no plain function"):
-            registry.handler("test.later")(function)
+            registry.handler("test.later")(function)  # type: ignore[arg-type]
 
 
 def test_a_stale_hint_of_a_cancelled_task_has_no_effect(queue: DelayQueue, add: Add, notes: Notes) -> None:
