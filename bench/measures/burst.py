@@ -36,7 +36,7 @@ def measure(servers: Servers, publisher: Publisher, count: int, _round: int) -> 
         values = {RATE.name: count / last * 1000, WORKER.name: memory_of(processes)}
         if publisher.uses_redis:
             values[REDIS.name] = (full - empty) / count
-        if publisher.has_tasks and count >= VERY_MANY / 10:
+        if publisher.has_tasks and count > MANY:
             values[FLATNESS.name] = flatness(servers, batch)
     return values
 
