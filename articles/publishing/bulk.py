@@ -74,7 +74,8 @@ def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = 
 
     Raises `InvalidSchedule` for an invalid or missing time. One that was started already is not changed.
     """
-    if bulk_action.transition == Transition.SCHEDULE and not bulk_action.is_undo and publish_at is None:
+    rule = TRANSITIONS[Transition(bulk_action.transition)]
+    if rule.input is Input.TIME and publish_at is None and not bulk_action.is_undo:
         raise InvalidSchedule(_("Enter a date and a time, such as 2026-11-21 07:00."))
     parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
     now, language = read_database_clock(), translation.get_language() or ""
