@@ -33,7 +33,7 @@ class Trouble(TextChoices):
     LOCKS = "locks", _("The database keeps transactions waiting for locks.")
     STOPPED = "stopped", _("The database stops statements before they end.")
     UNREACHABLE = "unreachable", _("The database cannot be reached.")
-    MACHINE = "machine", _("A worker's machine is out of disk space, memory or open files.")
+    MACHINE = "machine", _("A worker's machine is out of disk space, memory, open files or threads.")
     QUEUE = "queue", _("The queue server cannot be reached.")
     REFUSED = "refused", _("The database refuses what the workers write.")
 
