@@ -25,7 +25,7 @@ may compile the statements of the handler.
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
 (default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated. `Postpone()` lets it run again a
-second later; anything else that it returns is ignored.
+second later. A generator or coroutine that it returns has not run, so the task fails; anything else is ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils.functional import Promise
 
@@ -79,6 +79,15 @@ class Handler:
     runs_ahead: bool = False
     lease: float | None = None
     prepare: Callable[[], object] | None = None
+
+    def run(self, tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict] | None:
+        """Call the function; raises `ImproperHandler` if it returns a generator or coroutine, which has not run."""
+        verdicts = self.function(tasks)
+        returned: Any = verdicts
+        if inspect.isgenerator(returned) or inspect.iscoroutine(returned):
+            returned.close()
+            raise ImproperHandler(f"{self.function} has not run: it returned a {type(returned).__name__}")
+        return verdicts
 
 
 _handlers: dict[str, Handler] = {}

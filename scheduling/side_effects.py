@@ -178,7 +178,7 @@ def _run(task: TaskInfo) -> None:
     error, trouble, verdict = "", None, None
     try:
         with _renewing_lease(task):
-            verdicts = found.function([task])
+            verdicts = found.run([task])
             verdict = verdicts.get(task.task_id) if isinstance(verdicts, Mapping) else None
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)

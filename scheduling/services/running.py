@@ -373,7 +373,7 @@ def _run_handlers(tasks: Sequence[TaskInfo]) -> Iterator[tuple[Sequence[TaskInfo
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            yield batch, found.function(batch) or {}
+            yield batch, found.run(batch) or {}
 
 
 def _due(ids: Collection[int]) -> TaskInfoQuerySet:

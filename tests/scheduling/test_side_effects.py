@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -102,6 +103,22 @@ def test_what_an_at_least_once_task_returns_besides_verdicts_is_ignored(monkeypa
     task_id = add("test.send")
     run_side_effects(["test.send"])
     assert (calls, TaskInfoLog.objects.get(task_id=task_id).status) == ([1], Status.EXECUTED)
+
+
+def test_a_decorated_handler_that_only_returns_a_generator_or_coroutine_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def later(tasks: Sequence[TaskInfo]) -> Iterator[None]:
+        yield
+
+    async def awaited(tasks: Sequence[TaskInfo]) -> None:
+        """Never runs."""
+
+    for function in (later, awaited):
+        returns: Any = wraps(function)(lambda tasks, function=function: function(tasks))
+        monkeypatch.setitem(registry._handlers, "test.later", registry.Handler(returns, at_least_once=True))
+        task_id = add("test.later")
+        run_side_effects(["test.later"])
+        log = TaskInfoLog.objects.get(task_id=task_id)
+        assert (log.status, "has not run: it returned a" in log.error) == (Status.SCHEDULED, True)
 
 
 def test_a_type_may_have_a_shorter_lease(monkeypatch: pytest.MonkeyPatch) -> None:
