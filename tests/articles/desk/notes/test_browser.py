@@ -23,13 +23,16 @@ BODY = "<p>The bridge cost <b>40 million</b> euros, the city said.</p>\n\n<p>It 
 
 
 def select(body: Locator, text: str) -> None:
-    """Select this text of one paragraph with the keyboard's caret."""
+    """Select this text of one paragraph. The editor reads the selection at the next event, after which this returns."""
     body.evaluate(
-        """(element, text) => {
+        """async (element, text) => {
+            const read = new Promise((done) => document.addEventListener("selectionchange", done, { once: true }));
             const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
             while (walker.nextNode()) {
                 const node = walker.currentNode, at = node.data.indexOf(text);
-                if (at >= 0) return getSelection().setBaseAndExtent(node, at, node, at + text.length);
+                if (at < 0) continue;
+                getSelection().setBaseAndExtent(node, at, node, at + text.length);
+                return read.then(() => new Promise((done) => setTimeout(done)));
             }
         }""",
         text,
