@@ -158,7 +158,7 @@ MIDDLEWARE = [
     "headline.content_security.BrowserPolicyMiddleware",
     "headline.probe_middleware.ProbesMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "headline.accounts.middleware.SessionMiddleware",
     "articles.middleware.NoStoreMiddleware",
     "headline.languages.ChosenLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",

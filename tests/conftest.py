@@ -240,7 +240,6 @@ def shared_context(browser: Browser, server: Site) -> Iterator[BrowserContext]:
 def page(shared_context: BrowserContext, site: Site) -> Iterator[Page]:
     """A fresh browser window, without cookies or stored data, whose relative addresses are those of `site`."""
     yield shared_context.new_page()
-    shared_context.clear_cookies()  # the response to a page's last request would end the session of the next test
     first, *others = shared_context.pages
     for other in others:
         other.close()  # before it is emptied, as a page may store something at its end

@@ -12,14 +12,29 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions import middleware
 from django.dispatch import receiver
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 _RENEWED = "renewed_at"
+
+
+class SessionMiddleware(middleware.SessionMiddleware):
+    """Only a request that ends its session deletes the cookie.
+
+    An open editor sends requests after its session has ended, and their responses may arrive after the log-in in
+    another window. With Django's middleware they would delete the cookie of the new session.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response = super().process_response(request, response)
+        if request.session.is_empty() and not request.session.modified:
+            response.cookies.pop(settings.SESSION_COOKIE_NAME, None)
+        return response
 
 
 class SlidingSessionMiddleware:

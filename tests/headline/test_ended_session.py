@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.test import Client
 
 from articles.models import Article, Note
-from tests.articles.factories import make_article
+from tests.articles.factories import make_article, make_editor
 
 pytestmark = pytest.mark.django_db
 
@@ -45,3 +47,24 @@ def test_a_script_gets_a_sentence() -> None:
     response = sent("/admin/articles/image/upload/", {}, sec_fetch_mode="cors")
     assert response.status_code == 401
     assert response.json() == {"code": "signed_out", "error": "You have been signed out. Log in again in a new window."}
+
+
+@pytest.mark.parametrize("address", ["presence/", "draft/", "notes/"])
+def test_a_late_response_leaves_the_cookie_of_the_next_session_alone(address: str) -> None:
+    form, client = f"/admin/articles/article/{make_article().pk}/", Client()
+    client.force_login(make_editor())
+    Session.objects.all().delete()
+    ended = client.cookies[settings.SESSION_COOKIE_NAME].value
+    response = client.post(f"{form}{address}", headers={"sec-fetch-mode": "cors"})
+    assert response.status_code == 401
+    assert client.get("/admin/").status_code == 302
+    assert settings.SESSION_COOKIE_NAME not in response.cookies
+    assert client.cookies[settings.SESSION_COOKIE_NAME].value == ended
+
+
+def test_log_out_deletes_the_cookie() -> None:
+    client = Client()
+    client.force_login(make_editor())
+    response = client.post("/admin/logout/")
+    assert response.cookies[settings.SESSION_COOKIE_NAME]["max-age"] == 0
+    assert not Session.objects.exists()
