@@ -31,6 +31,8 @@ urlpatterns = [
     *one_time_link.urls(),
     *security.urls(),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),
+    # Without `admin_view`, which ends no session of a user who may not use the admin, or no longer.
+    path("admin/logout/", admin.site.logout),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),
