@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.signals import user_logged_in
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.contrib.sessions import middleware
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -21,10 +21,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 _RENEWED = "renewed_at"
+_LOGGED_OUT = "headline.logged_out"
 
 
 class SessionMiddleware(middleware.SessionMiddleware):
-    """Only a request that ends its session deletes the cookie.
+    """Only a log-out deletes the cookie.
 
     An open editor sends requests after its session has ended, and their responses may arrive after the log-in in
     another window. With Django's middleware they would delete the cookie of the new session.
@@ -32,9 +33,14 @@ class SessionMiddleware(middleware.SessionMiddleware):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = super().process_response(request, response)
-        if request.session.is_empty() and not request.session.modified:
+        if request.session.is_empty() and _LOGGED_OUT not in request.META:
             response.cookies.pop(settings.SESSION_COOKIE_NAME, None)
         return response
+
+
+@receiver(user_logged_out)
+def _note_log_out(request: HttpRequest, **kwargs: Any) -> None:
+    request.META[_LOGGED_OUT] = True
 
 
 class SlidingSessionMiddleware:

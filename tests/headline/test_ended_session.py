@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
 
@@ -49,11 +51,21 @@ def test_a_script_gets_a_sentence() -> None:
     assert response.json() == {"code": "signed_out", "error": "You have been signed out. Log in again in a new window."}
 
 
-@pytest.mark.parametrize("address", ["presence/", "draft/", "notes/"])
-def test_a_late_response_leaves_the_cookie_of_the_next_session_alone(address: str) -> None:
-    form, client = f"/admin/articles/article/{make_article().pk}/", Client()
-    client.force_login(make_editor())
+def log_out_elsewhere(user: User) -> None:
     Session.objects.all().delete()
+
+
+def change_password(user: User) -> None:
+    user.set_password("another one 5")
+    user.save()
+
+
+@pytest.mark.parametrize("address", ["presence/", "draft/", "notes/"])
+@pytest.mark.parametrize("end", [log_out_elsewhere, change_password])
+def test_a_late_response_leaves_the_cookie_of_the_next_session_alone(end: Callable[[User], None], address: str) -> None:
+    form, client, alice = f"/admin/articles/article/{make_article().pk}/", Client(), make_editor()
+    client.force_login(alice)
+    end(alice)
     ended = client.cookies[settings.SESSION_COOKIE_NAME].value
     response = client.post(f"{form}{address}", headers={"sec-fetch-mode": "cors"})
     assert response.status_code == 401
@@ -62,9 +74,11 @@ def test_a_late_response_leaves_the_cookie_of_the_next_session_alone(address: st
     assert client.cookies[settings.SESSION_COOKIE_NAME].value == ended
 
 
-def test_log_out_deletes_the_cookie() -> None:
-    client = Client()
-    client.force_login(make_editor())
+@pytest.mark.parametrize("is_staff", [True, False])
+def test_log_out_ends_the_session_and_deletes_the_cookie(is_staff: bool) -> None:
+    client, alice = Client(), make_editor()
+    client.force_login(alice)
+    User.objects.update(is_staff=is_staff)
     response = client.post("/admin/logout/")
     assert response.cookies[settings.SESSION_COOKIE_NAME]["max-age"] == 0
     assert not Session.objects.exists()
