@@ -25,7 +25,8 @@ may compile the statements of the handler.
 under a lease, in a thread of its own. A worker may die between the effect and the task's end, so the task may run
 twice: its id is the idempotency key. It runs again when the lease of the dead worker has expired, after `lease` seconds
 (default: `SCHEDULING_LEASE`); a short one is for urgent effects that may be repeated. `Postpone()` lets it run again a
-second later. A generator or coroutine that it returns has not run, so the task fails; anything else is ignored.
+second later. If it returns a generator or coroutine that has not run to its end, the task fails; anything else is
+ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import TYPE_CHECKING
 
 from django.utils.functional import Promise
 
@@ -81,14 +83,18 @@ class Handler:
     prepare: Callable[[], object] | None = None
 
     def run(self, tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict] | None:
-        """Call the function; raises `ImproperHandler` if it returns a generator or coroutine, which has not run."""
+        """Call the function; raises `ImproperHandler` if it returns a generator or coroutine that has not ended."""
         verdicts = self.function(tasks)
-        returned: Any = verdicts
-        if inspect.isgenerator(returned) or inspect.iscoroutine(returned):
-            returned.close()
-            raise ImproperHandler(f"{self.function} has not run: it returned a {type(returned).__name__}")
+        frame = _FRAMES.get(type(verdicts))
+        if frame and getattr(verdicts, frame) is not None:
+            name = type(verdicts).__name__
+            raise ImproperHandler(f"{self.function} has not run to its end: it returned a {name}")
         return verdicts
 
+
+#: The attribute that is None after the end of what a lazy function returns.
+_FRAMES = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
+_LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 _handlers: dict[str, Handler] = {}
 _reconcilers: list[Reconciler] = []
@@ -118,7 +124,7 @@ def handler(
         raise ImproperHandler(f"max_attempts of {task_type!r} is {max_attempts}; it must be at least 1")
 
     def register(function: HandlerFunction) -> HandlerFunction:
-        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        if any(is_lazy(function) for is_lazy in _LAZY):
             raise ImproperHandler(f"the handler of {task_type!r} is no plain function; use neither yield nor async")
         taken = _handlers.get(task_type)
         if taken is not None and taken.function is not function:

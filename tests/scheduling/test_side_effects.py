@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from scheduling import registry
+from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, poll, read_database_clock, refresh
 from scheduling.side_effects import run_side_effects
@@ -105,20 +106,43 @@ def test_what_an_at_least_once_task_returns_besides_verdicts_is_ignored(monkeypa
     assert (calls, TaskInfoLog.objects.get(task_id=task_id).status) == ([1], Status.EXECUTED)
 
 
-def test_a_decorated_handler_that_only_returns_a_generator_or_coroutine_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def later(tasks: Sequence[TaskInfo]) -> Iterator[None]:
-        yield
+def yields(tasks: Sequence[TaskInfo]) -> Iterator[None]:
+    yield
 
-    async def awaited(tasks: Sequence[TaskInfo]) -> None:
-        """Never runs."""
 
-    for function in (later, awaited):
-        returns: Any = wraps(function)(lambda tasks, function=function: function(tasks))
-        monkeypatch.setitem(registry._handlers, "test.later", registry.Handler(returns, at_least_once=True))
-        task_id = add("test.later")
-        run_side_effects(["test.later"])
-        log = TaskInfoLog.objects.get(task_id=task_id)
-        assert (log.status, "has not run: it returned a" in log.error) == (Status.SCHEDULED, True)
+async def awaits(tasks: Sequence[TaskInfo]) -> None:
+    pass
+
+
+async def yields_later(tasks: Sequence[TaskInfo]) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.filterwarnings("ignore:.*was never awaited")
+@pytest.mark.parametrize("function", [yields, awaits, yields_later])
+def test_a_decorated_handler_that_only_returns_a_generator_or_coroutine_fails(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]
+) -> None:
+    returns: Any = wraps(function)(lambda tasks: function(tasks))
+    monkeypatch.setitem(registry._handlers, "test.later", registry.Handler(returns, at_least_once=True))
+    task_id = add("test.later")
+    run_side_effects(["test.later"])
+    log = TaskInfoLog.objects.get(task_id=task_id)
+    assert (log.status, "has not run to its end: it returned a" in log.error) == (Status.SCHEDULED, True)
+    with pytest.raises(ImproperHandler, match="use neither yield nor async"):
+        registry.handler("test.undecorated")(function)
+
+
+def test_a_decorated_handler_may_return_a_generator_that_it_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def runs(tasks: Sequence[TaskInfo]) -> Any:
+        returned = yields(tasks)
+        list(returned)
+        return returned
+
+    monkeypatch.setitem(registry._handlers, "test.ran", registry.Handler(runs, at_least_once=True))
+    task_id = add("test.ran")
+    run_side_effects(["test.ran"])
+    assert TaskInfoLog.objects.get(task_id=task_id).status == Status.EXECUTED
 
 
 def test_a_type_may_have_a_shorter_lease(monkeypatch: pytest.MonkeyPatch) -> None:
