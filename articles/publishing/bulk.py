@@ -1,11 +1,12 @@
 """Bulk actions: one transition applied to hundreds of articles, in chunks, with undo.
 
 A chunk is one transaction. The open page or a worker runs the next one; the row lock on the bulk action keeps them
-apart. Refused articles are stored with the reason.
+apart. Refused articles, and those whose change fails, are stored with the reason.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +29,9 @@ from articles.publishing.transitions import lock, perform
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.services import add_task, lock_by_ids, read_database_clock, retried, update_by_ids
+from scheduling.services import add_task, lock_by_ids, read_database_clock, retried, trouble_of, update_by_ids
+
+logger = logging.getLogger(__name__)
 
 MOST = 5_000  # articles in a bulk action
 CHUNK = 20  # articles in one transaction: a worker that needs one of them waits a fraction of a second at most
@@ -189,7 +192,7 @@ def _do_some(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> Sequen
 
 
 def _do_together(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> bool:
-    """Apply the transition to all in a few statements; False, and nothing is changed, if one is to be refused."""
+    """Apply the transition to all in a few statements; False, and nothing is changed, if one is refused or fails."""
     ids = [item.article_id for item in items]
     try:
         with transaction.atomic():
@@ -198,6 +201,10 @@ def _do_together(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> bo
             if _TOGETHER[bulk_action.transition](found, by=bulk_action.user, **_given(bulk_action)) < len(items):
                 raise ArticleError
     except ArticleError:
+        return False
+    except Exception as error:
+        if trouble_of(error):
+            raise
         return False
     entries = latest_entries(ids)
     for item in items:
@@ -227,6 +234,13 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
             apply(article, bulk_action, item)
     except ArticleError as refusal:
         item.state, item.reason = State.REFUSED, str(refusal)[:500]
+        return
+    except Exception as error:  # of this article alone; the others go on
+        if trouble_of(error):
+            raise
+        logger.exception("bulk action %s: article %s", bulk_action.pk, article.pk)
+        reason = _("An unexpected error. Ask an administrator to look it up in the server's log.")
+        item.state, item.reason = State.REFUSED, reason
         return
     item.state = State.DONE
     if not bulk_action.is_undo:

@@ -5,6 +5,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 
 from scheduling.clock import clock, database_clock_set, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
+from scheduling.failures import trouble_of
 from scheduling.instances import instance_of_row
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids
@@ -84,6 +85,7 @@ __all__ = [
     "run_once",
     "set_tasks",
     "sweep",
+    "trouble_of",
     "update_by_ids",
     "update_statement",
     "workers",

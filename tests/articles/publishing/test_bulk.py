@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
@@ -14,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from articles import publishing
 from articles.exceptions import InvalidSchedule, NotAllowed
 from articles.models import Article, AuditEntry, BulkAction, BulkActionItem
-from articles.publishing import bulk
+from articles.publishing import bulk, transitions
 from articles.roles import Role
 from articles.task_types import BULK_ACTION
 from articles.workflow import Transition
@@ -417,3 +418,39 @@ def test_one_refused_article_keeps_no_other_from_its_new_time(alice: User, monke
     bulk_action = do(alice, Transition.SCHEDULE, *articles, publish_at=moment)
     assert list(refusals(bulk_action)) == ["No. 1"]
     assert [publish_tasks(article) for article in articles] == [[] if number == 1 else [moment] for number in range(9)]
+
+
+@pytest.mark.parametrize("transition", [Transition.SUBMIT, Transition.SCHEDULE])
+def test_one_failing_article_keeps_no_other_from_its_change(
+    alice: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, transition: Transition
+) -> None:
+    is_schedule = transition is Transition.SCHEDULE
+    articles = some(3, status=APPROVED if is_schedule else Status.DRAFT)
+
+    def perform(transition: Transition, article: Article, **given: Any) -> None:
+        if article.pk == articles[1].pk:
+            raise KeyError("cover")
+        transitions.perform(transition, article, **given)
+
+    def schedule_many(found: Any, **given: Any) -> int:
+        raise KeyError("cover")
+
+    monkeypatch.setattr(bulk, "perform", perform)
+    monkeypatch.setitem(bulk._TOGETHER, Transition.SCHEDULE, schedule_many)
+    bulk_action = do(alice, transition, *articles, **({"publish_at": soon(hours=5)} if is_schedule else {}))
+    assert bulk_action.counts() == {"total": 3, "done": 2, "refused": 1}
+    assert "Ask an administrator" in refusals(bulk_action)["No. 1"]
+    assert "KeyError: 'cover'" in caplog.text
+
+
+def test_a_lost_connection_is_not_taken_for_a_fault_of_the_article(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def perform(*args: Any, **given: Any) -> None:
+        raise OperationalError(2013, "Lost connection to server during query")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk, "perform", perform)
+        with pytest.raises(OperationalError):
+            do(alice, Transition.SUBMIT, *some(2))
+    assert finished(BulkAction.objects.get()).counts() == {"total": 2, "done": 2, "refused": 0}
