@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import connection
 from django.db.migrations import AddField, Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import CharField
@@ -27,6 +28,7 @@ from articles.models import (
     SavedView,
     Text,
 )
+from articles.models.base import column_triggers
 from articles.models.base.column_triggers import with_triggers
 from articles.roles import Role
 from tests.articles.factories import make_member
@@ -108,7 +110,8 @@ def test_changes_while_a_migration_replaces_the_triggers_are_in_the_feed(
     if connection.vendor == "sqlite":
         pytest.skip("on SQLite, no other program writes during a migration")
     migrated_to("0032_shorter_trigger")
-    monkeypatch.setattr(connections["default"], "mysql_is_mariadb", is_mariadb)
+    replacing = partial(column_triggers._replacing, is_mariadb=is_mariadb)
+    monkeypatch.setattr(column_triggers, "_replacing", lambda *trigger, **_: replacing(*trigger))
     live = {"status": Article.Status.PUBLISHED, "publish_at": timezone.now() - timedelta(hours=1)}
     articles = Article.objects.bulk_create(Article(title=f"No. {number}", **live) for number in range(1000))
     PendingChange.objects.all().delete()
