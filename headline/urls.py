@@ -10,7 +10,7 @@ from django.views.i18n import set_language
 from articles.desk.autocomplete import Lookup
 from articles.desk.palette.views import search
 from headline.accounts import oidc, one_time_link, reset, saml, security
-from headline.accounts.views import change_password, log_in
+from headline.accounts.views import change_password, log_in, log_out
 from headline.api.not_found import unknown_url
 from headline.shortcut import view_on_site
 
@@ -31,8 +31,7 @@ urlpatterns = [
     *one_time_link.urls(),
     *security.urls(),
     path("admin/password_change/", admin.site.admin_view(change_password, cacheable=True)),
-    # Without `admin_view`, which ends no session of a user who may not use the admin, or no longer.
-    path("admin/logout/", admin.site.logout),
+    path("admin/logout/", log_out),
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),

@@ -1,4 +1,4 @@
-"""The log-in page and the password change, with 429 responses."""
+"""The log-in page and the password change, with 429 responses, and the log-out."""
 
 from __future__ import annotations
 
@@ -58,6 +58,13 @@ def log_in(request: HttpRequest) -> HttpResponseBase:
     if request.method == "GET" and admin.site.has_permission(request):
         return HttpResponseRedirect(reverse("admin:index"))
     return with_status(LogInView.as_view()(request))
+
+
+def log_out(request: HttpRequest) -> HttpResponseBase:
+    """The admin's log-out; also for users without access, for whom `admin_view` would end no session."""
+    if request.method in ("GET", "HEAD"):  # a reload, or a bookmark
+        return HttpResponseRedirect(reverse("admin:index"))
+    return admin.site.logout(request)
 
 
 def change_password(request: HttpRequest) -> HttpResponseBase:

@@ -82,3 +82,11 @@ def test_log_out_ends_the_session_and_deletes_the_cookie(is_staff: bool) -> None
     response = client.post("/admin/logout/")
     assert response.cookies[settings.SESSION_COOKIE_NAME]["max-age"] == 0
     assert not Session.objects.exists()
+
+
+def test_a_reload_after_the_log_out_leads_to_the_log_in() -> None:
+    client = Client()
+    client.force_login(make_editor())
+    client.post("/admin/logout/")
+    page = client.get("/admin/logout/", follow=True)
+    assert page.redirect_chain[-1] == ("/admin/login/?next=/admin/", 302)
