@@ -205,6 +205,7 @@ def _do_together(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> bo
     except Exception as error:
         if trouble_of(error):
             raise
+        logger.exception("bulk action %s: %d articles together", bulk_action.pk, len(items))
         return False
     entries = latest_entries(ids)
     for item in items:

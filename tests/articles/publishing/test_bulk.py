@@ -440,7 +440,8 @@ def test_one_failing_article_keeps_no_other_from_its_change(
     bulk_action = do(alice, transition, *articles, **({"publish_at": soon(hours=5)} if is_schedule else {}))
     assert bulk_action.counts() == {"total": 3, "done": 2, "refused": 1}
     assert "Ask an administrator" in refusals(bulk_action)["No. 1"]
-    assert "KeyError: 'cover'" in caplog.text
+    assert f"bulk action {bulk_action.pk}: article {articles[1].pk}" in caplog.text
+    assert ("3 articles together" in caplog.text) == is_schedule
 
 
 def test_a_lost_connection_is_not_taken_for_a_fault_of_the_article(
