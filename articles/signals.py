@@ -67,7 +67,7 @@ def sync_with_stored_row(instance: Article, created: bool, **kwargs: Any) -> Non
 @receiver(post_save, sender=Article)
 def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     """Record saves that no service records, such as those of other code."""
-    changed = sorted(instance.changed_fields() - {"updated_at", "text_changed_at"})
+    changed = sorted(instance.changed_fields() - {"updated_at", "text_changed_at", "cleared_at"})
     if is_recording() or not (created or changed):
         return
     if created:

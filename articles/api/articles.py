@@ -41,10 +41,10 @@ _LOOKUPS = {
     "author": "author",
     "channel": "channel",
     "owner": "owner",
-    "since": "publish_at__gte",
+    "since": "goes_live_at__gte",
     "status": "status__in",
     "tag": "tags",
-    "until": "publish_at__lt",
+    "until": "goes_live_at__lt",
 }
 
 BODIES: dict[Input, type[Serializer[Any]]] = {

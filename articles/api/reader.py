@@ -29,7 +29,7 @@ from articles.distribution import follow
 from articles.exceptions import UnknownCheckpoint
 from articles.images import gather_covers
 from articles.listing import ArticleFilter, Cursor
-from articles.models import Article, ArticleQuerySet, Channel
+from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
@@ -68,7 +68,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     permission_classes = (AllowAny,)
     queryset = Article.objects.none()
     lookup_value_converter = "int"
-    ordering: tuple[str, ...] = ("-publish_at", "-id")
+    ordering: tuple[str, ...] = NEWEST_FIRST
     pagination_class = LivePages
     filter_class = LiveFilterSerializer
     article_filter: ArticleFilter | None = None

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
-from django.db.models import F, Value
+from django.db.models import F, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
 
-from articles.events import DueRecorded, EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, insert_for_each, insert_statement
+from articles.events import EntriesRecorded, emit
+from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update, insert_for_each, insert_statement
 from scheduling.services import Statement, among, database_now, insert_rows, write_for
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
@@ -199,33 +199,45 @@ def record_beside(action: str, *, title: str, by: Actor | None = None, **details
     _store([stamped(action, by=by, article_title=title[:TITLE_LENGTH], details=details)])
 
 
-def record_due(action: str, article_ids: Collection[int], *, becoming: Article.Status | None = None) -> None:
-    """Record that the system does the same to all of these locked articles, in one statement.
+def record_due(action: str, article_ids: Collection[int]) -> None:
+    """Record that these locked articles go live, are updated or leave the site at their time, in one statement.
 
-    Called before their status changes to `becoming`, or after their text has changed.
+    Called before their rows change; `DueRecorded` is emitted after that. The times of an entry are the instant at which
+    readers saw it, which may be past: no worker is needed for that.
     """
-    write_for(_entries_of_due, article_ids, action, _context.get().source, becoming)
-    emit(DueRecorded(action, article_ids))
+    write_for(_entries_of_due, article_ids, action, _context.get().source)
 
 
-def _entries_of_due(ids: Collection[int], action: str, source: Source, becoming: Article.Status | None) -> Statement:
-    return insert_statement(
-        AuditEntry,
-        Article.objects.filter(pk__in=among(ids)).order_by("pk"),
-        at=database_now(),
-        action=Value(action),
-        source=Value(source),
-        user_name=Value(""),
-        article_id=F("pk"),
-        article_title=F("title"),
-        old_status=F("status"),
-        new_status=F("status") if becoming is None else Value(becoming),
-        old_time=F("publish_at"),
-        new_time=F("publish_at"),
-        revision=F("revision"),
-        reason=Value(""),
-        details=Value("{}"),
-    )
+def _entries_of_due(ids: Collection[int], action: str, source: Source) -> Statement:
+    columns: dict[str, Any] = {
+        "at": database_now(),
+        "action": Value(action),
+        "source": Value(source),
+        "user_name": Value(""),
+        "article_id": F("pk"),
+        "article_title": F("title"),
+        "old_status": F("status"),
+        "new_status": F("status"),
+        "revision": F("revision"),
+        "reason": Value(""),
+        "details": Value("{}"),
+        **_DUE[action],
+    }
+    columns["new_time"] = columns["old_time"]
+    return insert_statement(AuditEntry, Article.objects.filter(pk__in=among(ids)).order_by("pk"), **columns)
+
+
+_update = Update.objects.filter(article=OuterRef("pk"))
+_DUE: Mapping[str, Mapping[str, Any]] = {
+    PUBLISHED: {"old_time": F("goes_live_at"), "new_status": Value(Article.Status.PUBLISHED)},
+    UNPUBLISHED: {"old_time": F("unpublish_at"), "new_status": Value(Article.Status.UNPUBLISHED)},
+    UPDATED: {
+        "old_time": Subquery(_update.values("publish_at")),
+        "article_title": Subquery(_update.values("approved__title")),
+        "revision": Subquery(_update.values("approved__number")),
+    },
+}
+"""What is true of each action that is due: its instant, and the status or text to which it leads."""
 
 
 def record_times(action: str, article_ids: Collection[int], *, new_time: Combinable, by: Actor) -> None:

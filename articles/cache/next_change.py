@@ -47,9 +47,8 @@ def _firsts() -> QuerySet[Any]:
     now = database_now()
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     firsts = [
-        *(_first(articles, "publish_at", now) for articles in visible),
+        *(_first(articles, "goes_live_at", now) for articles in visible),
         *(_first(articles, "unpublish_at", now) for articles in visible),
-        _first(Article.objects.filter(status__in=Article.Status.visible()), "embargo_until", now),
         _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
     ]
     return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts)[:1]

@@ -32,7 +32,7 @@ State = FeedEntry.State
 
 MOST = 2_000  # written articles that are checked under one lock
 _ROUNDS = 100  # of those in one run of the reconciler
-_TIMES = ("publish_at", "embargo_until", "unpublish_at")
+_TIMES = ("goes_live_at", "unpublish_at")
 _HEAD = 1
 _ORDER = "changes"
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}

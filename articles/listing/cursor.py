@@ -1,4 +1,4 @@
-"""The keyset cursor of article lists, which are ordered by `publish_at` and primary key.
+"""The keyset cursor of article lists, which are ordered by `goes_live_at` and primary key.
 
 It holds values instead of referring to an article, so it stays valid when that article is unpublished.
 """
@@ -45,15 +45,15 @@ class Cursor(NamedTuple):
 
     @property
     def older(self) -> Q:
-        """Articles after it, newest first. The redundant bound on `publish_at` lets the database use an index."""
-        return Q(publish_at__lte=self.moment) & (Q(publish_at__lt=self.moment) | Q(pk__lt=self.pk))
+        """Articles after it, newest first. The redundant bound on `goes_live_at` lets the database use an index."""
+        return Q(goes_live_at__lte=self.moment) & (Q(goes_live_at__lt=self.moment) | Q(pk__lt=self.pk))
 
     @property
     def newer(self) -> Q:
         """Articles before it, newest first."""
-        return Q(publish_at__gte=self.moment) & (Q(publish_at__gt=self.moment) | Q(pk__gt=self.pk))
+        return Q(goes_live_at__gte=self.moment) & (Q(goes_live_at__gt=self.moment) | Q(pk__gt=self.pk))
 
 
 def cursor_of(article: Article) -> Cursor:
     """The cursor of `article`, the same in every list."""
-    return Cursor(article.publish_at or _EPOCH, article.pk)  # live articles have a time
+    return Cursor(article.goes_live_at or _EPOCH, article.pk)  # live articles have a time

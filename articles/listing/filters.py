@@ -46,7 +46,7 @@ class ArticleFilter:
 
     def candidates(self) -> ArticleQuerySet:
         """A superset of `live` that an index alone can answer: live or not, and without the check of the byline."""
-        articles = Article.objects.filter(publish_at__lte=database_now())
+        articles = Article.objects.filter(goes_live_at__lte=database_now())
         return self._narrow(articles if self.author is None else articles.filter(author=self.author)).newest_first()
 
     def _narrow(self, articles: ArticleQuerySet) -> ArticleQuerySet:
@@ -59,8 +59,8 @@ class ArticleFilter:
     def _span(self) -> Q:
         span = Q() if self.older is None else self.older.older
         if self.since is not None:
-            span &= Q(publish_at__gte=self.since)
-        return span if self.until is None else span & Q(publish_at__lt=self.until)
+            span &= Q(goes_live_at__gte=self.since)
+        return span if self.until is None else span & Q(goes_live_at__lt=self.until)
 
 
 def live_tags() -> QuerySet[Tag]:

@@ -1,11 +1,20 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
-from articles.models.article import AT_RISK_WITHIN, Article, ArticleQuerySet, due_at, not_over_at, over_at
+from articles.models.article import (
+    AT_RISK_WITHIN,
+    NEWEST_FIRST,
+    Article,
+    ArticleQuerySet,
+    due_at,
+    not_over_at,
+    over_at,
+)
 from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
 from articles.models.base.insert_select import NewId, insert_for_each, insert_statement
 from articles.models.base.limited_union import in_any
+from articles.models.base.visibility import GOES_LIVE_COLUMNS, goes_live
 from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
 from articles.models.change_feed import FEED_EPOCH, FeedEntry, FeedHead, PendingChange
@@ -27,6 +36,7 @@ from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
+from articles.models.state import ReaderState, State, in_states, release_of, state_at, status_at, with_releases
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
 from articles.models.text import LINES, Text
@@ -35,6 +45,7 @@ from articles.models.update import Update
 
 __all__ = [
     "FEED_EPOCH",
+    "GOES_LIVE_COLUMNS",
     "SLUG_LENGTH",
     "TITLE_LENGTH",
     "AT_RISK_WITHIN",
@@ -63,6 +74,7 @@ __all__ = [
     "Levels",
     "MAX_MEMBERS",
     "MODERN",
+    "NEWEST_FIRST",
     "NewId",
     "Note",
     "Notification",
@@ -83,6 +95,8 @@ __all__ = [
     "SearchEntry",
     "SensitiveWord",
     "SoftLock",
+    "ReaderState",
+    "State",
     "StageApproval",
     "SubmittedForm",
     "Tag",
@@ -95,6 +109,7 @@ __all__ = [
     "as_id",
     "context_of",
     "due_at",
+    "goes_live",
     "in_any",
     "insert_for_each",
     "insert_statement",
@@ -110,4 +125,9 @@ __all__ = [
     "stage_under_review",
     "stored_text",
     "words_changed",
+    "in_states",
+    "release_of",
+    "state_at",
+    "status_at",
+    "with_releases",
 ]

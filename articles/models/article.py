@@ -36,6 +36,10 @@ AT_RISK_WITHIN = timedelta(hours=24)
 """How long before its time an unapproved article counts as at risk."""
 
 
+NEWEST_FIRST = ("-goes_live_at", "-id")
+"""The order of readers' lists."""
+
+
 class ArticleQuerySet(DatedQuerySet["Article"]):
     """Queries for articles. `now` is an aware datetime or `database_now()`."""
 
@@ -50,7 +54,7 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
     def at_risk(self, now: datetime) -> Self:
         """Unapproved articles whose time is within `AT_RISK_WITHIN`."""
         return self.filter(
-            status__in=Article.Status.unapproved(), publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN
+            status__in=Article.Status.unapproved(), goes_live_at__gt=now, goes_live_at__lte=now + AT_RISK_WITHIN
         )
 
     def overdue(self, now: datetime) -> Self:
@@ -73,7 +77,7 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
 
     def tagged(self, tag: int | OuterRef) -> Self:
         """Articles with this tag; the newest are found by an index of `Tagging`."""
-        return self.filter(taggings__tag=tag, taggings__publish_at=F("publish_at"))
+        return self.filter(taggings__tag=tag, taggings__goes_live_at=F("goes_live_at"))
 
     def signed_by(self, author_id: int | OuterRef) -> Self:
         """Articles that show this author's name to readers: without a byline, and only if the author has a name."""
@@ -85,8 +89,8 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         return self.filter(pk__in=in_any(*mine))
 
     def newest_first(self) -> Self:
-        """Latest time to go live first."""
-        return self.order_by("-publish_at", "-id")
+        """Those that went live last first."""
+        return self.order_by(*NEWEST_FIRST)
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete them; they are locked before related rows are collected."""
@@ -107,7 +111,7 @@ def _delete_locked(
 
 def due_at(now: Instant) -> Q:
     """Whether the time to go live has come, and no embargo applies."""
-    return Q(Q(embargo_until__isnull=True) | Q(embargo_until__lte=now), publish_at__lte=now)
+    return Q(goes_live_at__lte=now)
 
 
 def not_over_at(now: Instant) -> Q:
@@ -208,9 +212,9 @@ class Article(TextLines, Covered, Dated):
     status_reason = TranslatableField(_("reason"), max_length=500, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     unpublish_at = models.DateTimeField(_("unpublish at"), null=True, blank=True)
-    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True, db_index=True)
+    embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True)
     published_at = models.DateTimeField(
-        _("went live"), null=True, blank=True, editable=False, help_text=_("The actual time, set by the task.")
+        _("went live"), null=True, blank=True, editable=False, help_text=_("From when readers could see it.")
     )
     revision = models.PositiveIntegerField(
         _("revision"), default=0, editable=False, help_text=_("Number of the current revision.")
@@ -247,13 +251,13 @@ class Article(TextLines, Covered, Dated):
         # The foreign keys have indexes of their own: by one with `publish_at` in it, MariaDB would lock the row of the
         # author or channel whenever the time changes.
         indexes = [
-            models.Index(fields=["status", "publish_at"], name="article_waiting"),
+            models.Index(fields=["status", "goes_live_at"], name="article_by_status"),
             models.Index(fields=["status", "unpublish_at"], name="article_leaving"),
-            models.Index(fields=["publish_at", "id"], name="article_newest"),
+            models.Index(fields=["goes_live_at", "id"], name="article_by_time"),
             models.Index(fields=["updated_at"], name="article_changed"),
             models.Index(fields=["text_changed_at"], name="article_text_changed"),
-            models.Index(fields=["channel", "publish_at", "id"], name="article_channel_newest"),
-            models.Index(fields=["author", "publish_at", "id"], name="article_author_newest"),
+            models.Index(fields=["channel", "goes_live_at", "id"], name="article_by_channel"),
+            models.Index(fields=["author", "goes_live_at", "id"], name="article_by_author"),
         ]
 
     def __str__(self) -> str:
@@ -300,7 +304,7 @@ class Article(TextLines, Covered, Dated):
         """Note that the columns have the text of `revision`."""
         self.revision = revision.number
         Article.objects.filter(pk=self.pk).update(revision=revision.number)
-        self._remember_as("revision", revision.number)
+        self.remember("revision", revision.number)
 
     def _changes_text(self, update_fields: Any) -> bool:
         fields = self.changed_fields() if update_fields is None else update_fields
@@ -343,13 +347,15 @@ class Article(TextLines, Covered, Dated):
     def is_over_at(self, now: datetime) -> bool:
         """Whether its time to be unpublished is past, even if no worker has stored that yet."""
         due, end = self.goes_live_at, self.unpublish_at
-        return self.status in self.Status.visible() and due is not None and end is not None and due < end <= now
+        return self.status in self.Status.visible() and due is not None and end is not None and end <= now
+
+    def seen_since(self, now: datetime) -> datetime | None:
+        """From when readers could see it, by the clock; None if they never could until `now`."""
+        due, end = self.goes_live_at, self.unpublish_at
+        if self.status not in self.Status.visible() or due is None:
+            return self.published_at
+        return due if due <= now and (end is None or due < end) else self.published_at
 
     def is_late_at(self, now: datetime) -> bool:
         """Whether its owner's time is past and it is not approved."""
         return self.due_at is not None and self.due_at <= now and self.status in self.Status.unapproved()
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether it is approved and not stored as published."""
-        return self.status in self.Status.waiting()

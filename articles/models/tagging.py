@@ -1,4 +1,4 @@
-"""The tags of articles, indexed by the time to go live."""
+"""The tags of articles, indexed by the time from which readers see the article."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from articles.models.tag import Tag
 
 
 class Tagging(models.Model):
-    """A row of the table behind `Article.tags`, with a copy of the article's time.
+    """A row of the table behind `Article.tags`, with a copy of the article's `goes_live_at`.
 
     By it a page of a tag is a short walk along an index, even of a tag that a hundred thousand articles have. Triggers
     keep the copy in sync, whatever writes either table; Django writes the table as that of the many-to-many field.
@@ -17,7 +17,8 @@ class Tagging(models.Model):
 
     article = models.ForeignKey(Article, on_delete=models.DO_NOTHING, related_name="taggings")
     tag = models.ForeignKey(Tag, on_delete=models.DO_NOTHING, related_name="+")
-    publish_at = models.DateTimeField(null=True)
+    # The column keeps its first name: processes of the version before read it while an installation is upgraded.
+    goes_live_at = models.DateTimeField(null=True, db_column="publish_at")
 
     class Meta:
         managed = False

@@ -51,7 +51,7 @@ def card(
 
 def byline(article: Article, updated: datetime | None = None) -> str:
     """Who wrote an article, when it went live, and when it was `updated`."""
-    parts = [_signed(article), timed(article.publish_at) if article.publish_at else ""]
+    parts = [_signed(article), timed(article.goes_live_at) if article.goes_live_at else ""]
     if updated:
         parts.append(_("Updated %(time)s") % {"time": timed(updated)})
     return f'<p class="meta" lang="{get_language()}">{" · ".join(filter(None, parts))}</p>'
@@ -94,5 +94,5 @@ def _cover(article: Article, address: str, sizes: str, *, is_lead: bool, is_firs
 
 def _exact(article: Article) -> str:
     """Seconds since 1970 with microseconds."""
-    moment = article.publish_at
+    moment = article.goes_live_at
     return f"{int(moment.timestamp())}.{moment.microsecond:06}" if moment else ""

@@ -24,5 +24,5 @@ def related_to(article: Article, tags: Sequence[Tag]) -> list[Article]:
     in_common = Tagging.objects.filter(article=OuterRef("pk"), tag__in=tags).order_by().values("article")
     shared = Coalesce(Subquery(in_common.values_list(Count("pk"))), 0)
     found = live.filter(pk__in=in_any(of_channel, *of_each)).exclude(pk=article.pk).annotate(shared=shared)
-    ordered = found.select_related("channel", "author").defer("body").order_by("-shared", "-publish_at", "-pk")
+    ordered = found.select_related("channel", "author").defer("body").order_by("-shared", "-goes_live_at", "-pk")
     return list(ordered[:RELATED])

@@ -6,28 +6,18 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import BooleanField, Case, ExpressionWrapper, F, Q, QuerySet, When
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import PUBLISHED, UNPUBLISHED, record_due
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import InvalidSchedule, RetractionNoticeMissing
-from articles.models import Article, due_at, not_over_at, over_at
+from articles.models import Article, due_at, over_at
+from articles.publishing.by_clock import SEEN, store_passed, store_published, store_unpublished
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
 from articles.workflow import Transition
-from scheduling.services import (
-    Statement,
-    among,
-    compiled_for,
-    database_now,
-    lock_by_ids,
-    retried,
-    update_statement,
-    write_for,
-)
+from scheduling.services import compiled_for, database_now, lock_by_ids, retried
 
 Status = Article.Status
 RETRACTION_NOTICE_LENGTH = 500
@@ -70,7 +60,8 @@ def republish(article: Article, *, by: Actor) -> None:
             article.unpublish_at = None
         if article.publish_at is None or article.publish_at > now:
             article.publish_at = now
-        article.published_at = article.published_at or now
+        if article.published_at is None:  # readers never saw it
+            article.published_at = article.cleared_at = now
         date_corrections(article, at=now)
         emit(ArticlesPublished([article.pk]))
 
@@ -134,13 +125,12 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     if outcome.early:
         _drop_over(outcome)
     if outcome.done:
-        _store_published(outcome.done)
-        emit(ArticlesPublished(outcome.done))
+        store_published(outcome.done)
     return outcome
 
 
 def _drop_over(outcome: Outcome) -> None:
-    """Drop those that are to be unpublished already: their tasks would be made again at once, until that is stored."""
+    """Drop those that were approved after their end: their tasks would be made again at once, until that is stored."""
     over = set(Article.objects.filter(over_at(database_now()), pk__in=outcome.early).values_list("pk", flat=True))
     outcome.early = [pk for pk in outcome.early if pk not in over]
     outcome.invalid |= dict.fromkeys(over, "the article's time to be unpublished is past")
@@ -149,30 +139,19 @@ def _drop_over(outcome: Outcome) -> None:
 def prepare_to_publish() -> None:
     """Compile the statements of `publish_due`."""
     compiled_for(_free_to_publish, ())
-    _store_published(())
-
-
-def _store_published(ids: Collection[int]) -> None:
-    record_due(PUBLISHED, ids, becoming=Status.PUBLISHED)
-    write_for(_note_published, ids)
+    store_published(())
 
 
 def _free_to_publish(ids: Collection[int]) -> QuerySet[Article, Any]:
-    now = database_now()
-    return _free(ids, due_at(now) & not_over_at(now))
-
-
-def _note_published(ids: Collection[int]) -> Statement:
-    return _note(ids, status=Status.PUBLISHED, published_at=database_now())
+    return _free(ids, due_at(database_now()) & SEEN)
 
 
 def unpublish_due(article_ids: Collection[int]) -> Outcome:
     """Unpublish those of these articles that are due; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), _free_to_unpublish)
     if outcome.done:
-        record_due(UNPUBLISHED, outcome.done, becoming=Status.UNPUBLISHED)
-        write_for(_note_unpublished, outcome.done)
-        emit(ArticlesUnpublished(outcome.done, at_set_time=True))
+        store_passed(outcome.done)
+        store_unpublished(outcome.done)
     return outcome
 
 
@@ -180,25 +159,10 @@ def _free_to_unpublish(ids: Collection[int]) -> QuerySet[Article, Any]:
     return _free(ids, over_at(database_now()))
 
 
-def _note_unpublished(ids: Collection[int]) -> Statement:
-    """Those that were live by the clock alone, because no worker ran, get the time at which they went live.
-
-    One that was changed after its end may have been approved or scheduled too late to be seen.
-    """
-    went_live = Greatest("publish_at", Coalesce("embargo_until", "publish_at"))
-    seen = When(due_at(F("unpublish_at")), updated_at__lt=F("unpublish_at"), then=went_live)
-    return _note(ids, status=Status.UNPUBLISHED, published_at=Coalesce("published_at", Case(seen)))
-
-
 def _free(ids: Collection[int], condition: Q) -> QuerySet[Article, Any]:
     """Lock those that no other transaction holds: id, status, and whether they are due."""
     is_due = ExpressionWrapper(condition, output_field=BooleanField())
     return lock_by_ids(Article, ids, skip_locked=True).values_list("pk", "status", is_due)
-
-
-def _note(ids: Collection[int], **values: Any) -> Statement:
-    """Store what readers already see by the clock, without a signal."""
-    return update_statement(Article.objects.filter(pk__in=among(ids)), **values)
 
 
 def _take(

@@ -97,7 +97,7 @@ def count_unscheduled(now: datetime) -> int:
 
     One statement, which reads the articles of the window by their index; it stops at `_MOST_COUNTED`.
     """
-    due = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=now + RECONCILE_WINDOW)
+    due = Article.objects.filter(status__in=Article.Status.waiting(), goes_live_at__lte=now + RECONCILE_WINDOW)
     return due.filter(~has_pending(PUBLISH))[:_MOST_COUNTED].count()
 
 
@@ -113,7 +113,7 @@ def _reconcile(page: Sequence[int]) -> int:
 
 def _near(until: datetime) -> list[int]:
     """Articles that go live, are updated or are unpublished until then, by one index scan each."""
-    waiting = Article.objects.filter(status__in=Article.Status.waiting(), publish_at__lte=until)
+    waiting = Article.objects.filter(status__in=Article.Status.waiting(), goes_live_at__lte=until)
     leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=until)
     updates = Update.objects.filter(approved__isnull=False, publish_at__lte=until).values_list("article", flat=True)
     return sorted({*waiting.values_list("pk", flat=True), *leaving.values_list("pk", flat=True), *updates})

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
-from articles.models import Article
+from articles.models import GOES_LIVE_COLUMNS, Article
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks_at
 from articles.publishing.revisions import renumber
@@ -28,7 +28,7 @@ from scheduling.services import EARLIEST, LATEST, among, lock_by_ids, read_datab
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
 
-_READ = ("title", "status", "publish_at", "embargo_until", "unpublish_at")
+_READ = ("title", "status", *GOES_LIVE_COLUMNS, "unpublish_at")
 
 PAST: Mapping[str, str | Promise] = {
     "publish_at": gettext_lazy("This time is past; choose a later one, or publish now."),
@@ -121,7 +121,7 @@ def _retime(
     if not ids:
         return 0
     record_times(transition, ids, new_time=expression, by=by)
-    changed: dict[str, Any] = {"publish_at": expression, "updated_at": now}
+    changed: dict[str, Any] = {"publish_at": expression, "updated_at": now, "cleared_at": now}
     if not _is_any_live(rows, now):
         changed["text_changed_at"] = F("text_changed_at")  # readers see no change
     Article.objects.filter(pk__in=among(ids)).update(**changed)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import getdoc
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _
 from articles.audit import Actor as Actor
 from articles.audit import Notes, recorded
 from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
-from articles.models import Article, Update
+from articles.models import Article, Update, status_at
 from articles.permissions import require as require
+from articles.publishing.by_clock import follow_clock
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
@@ -77,12 +78,12 @@ def transition(
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
         now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
-            _follow_clock(article, now)
+            follow_clock(article, now)
         refuse_impossible(transition, position(article))
         refuse_held(transition, [article.pk])
         with recorded(transition, article, by=by) as notes:
             yield TransitionContext(now, notes)
-            store(article)
+            store(article, now=now)
 
 
 def lock(article: Article) -> None:
@@ -94,8 +95,10 @@ def lock(article: Article) -> None:
     article._state.adding = False  # `Article(pk=...)` is enough to lock, and now stands for a stored row
 
 
-def store(article: Article) -> None:
+def store(article: Article, *, now: datetime | None = None) -> None:
     """Save a locked article if it was changed, and in any case bring its tasks in line: its update may have changed."""
+    if now and article.is_cleared_by(article.changed_fields(), now):  # or by an expression, which is read on access
+        article.cleared_at = now
     if article.changed_fields():
         article.save(revise=False, savepoint=False)
     else:
@@ -120,13 +123,8 @@ def position(article: Article) -> Position:
 
 
 def position_at(article: Article, now: datetime) -> Position:
-    """The same by the clock: approved and due counts as published, and as unpublished once its end is past, even if no
-    worker has stored it yet.
-    """
-    found = position(article)
-    if article.is_waiting and article.is_over_at(now):
-        return replace(found, article=Status.UNPUBLISHED)
-    return replace(found, article=Status.PUBLISHED) if article.is_waiting and article.is_out_at(now) else found
+    """The same by the clock, even if no worker has stored it yet."""
+    return replace(position(article), article=status_at(article, now))
 
 
 def possible_transitions(article: Article, now: datetime) -> list[Transition]:
@@ -149,21 +147,3 @@ def refuse_impossible(transition: Transition, found: Position) -> None:
         _("“%(transition)s” is not possible: the article is “%(status)s”.")
         % {"transition": TRANSITIONS[transition].label, "status": Status(status).label}
     )
-
-
-def _follow_clock(article: Article, now: datetime) -> None:
-    """An approved article whose time has come is published, even if no worker has stored it yet; and unpublished if
-    that time is past, too.
-
-    A program that has stored an article as published itself may have left out when it went live.
-    """
-    if _was_seen(article, now) and (article.is_waiting or article.published_at is None):
-        article.published_at = article.goes_live_at
-    article.status = position_at(article, now).article
-
-
-def _was_seen(article: Article, now: datetime) -> bool:
-    """Whether readers have seen it by the clock. One that was changed after its end may never have been live."""
-    if article.is_over_at(now):
-        return article.updated_at < cast(datetime, article.unpublish_at)
-    return article.is_out_at(now)

@@ -78,7 +78,7 @@ def _index_unlocked(page: Collection[int]) -> int:
     """Index articles that are not locked and not about to go live, so that publishing never waits for the index."""
     now = read_database_clock()
     going_live = Q(
-        publish_at__gt=now - GOING_LIVE, publish_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
+        goes_live_at__gt=now - GOING_LIVE, goes_live_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
     )
     others = Article.objects.filter(pk__in=page).exclude(going_live).values_list("pk", flat=True)
     changed = _index(list(lock_by_ids(Article, others, skip_locked=True).values_list("pk", flat=True)))

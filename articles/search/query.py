@@ -16,10 +16,10 @@ from typing import Any
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
 from articles.listing import ArticleFilter, Cursor, cursor_of, first_live
-from articles.models import ArticleQuerySet, SearchEntry, in_any
+from articles.models import GOES_LIVE_COLUMNS, ArticleQuerySet, SearchEntry, in_any
 from articles.search.terms import Query
 
-RANKED = ("-rank", "-publish_at", "-id")
+RANKED = ("-rank", "-goes_live_at", "-id")
 """The order of results: all words in the headline, some of them, none; within each the newest first."""
 
 WINDOW = 100
@@ -95,7 +95,7 @@ def _rank(terms: tuple[str, ...]) -> Case | Value:
 
 
 def _newest(chosen: ArticleFilter) -> list[Cursor]:
-    live = chosen.live().only("publish_at")
+    live = chosen.live().only(*GOES_LIVE_COLUMNS)
     return [cursor_of(article) for article in first_live(live, chosen.candidates(), WINDOW + 1)]
 
 
@@ -117,7 +117,7 @@ def _newest_with(chosen: ArticleFilter, terms: tuple[str, ...]) -> list[Cursor]:
 
 
 def _cursors(live: ArticleQuerySet) -> list[Cursor]:
-    return [cursor_of(article) for article in live.only("publish_at")[: WINDOW + 1]]
+    return [cursor_of(article) for article in live.only(*GOES_LIVE_COLUMNS)[: WINDOW + 1]]
 
 
 def _sample_frequencies(terms: tuple[str, ...]) -> Frequencies:

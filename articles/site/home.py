@@ -72,6 +72,6 @@ def _lead(rows: Sequence[Article]) -> Article | None:
     """The newest article with a cover, or the newest article if the former is older than `LEADS_FOR` allows."""
     if not rows:
         return None
-    newest = rows[0].publish_at
-    fresh = [row for row in rows if row.publish_at and newest and row.publish_at > newest - LEADS_FOR]
+    newest = rows[0].out_since
+    fresh = [row for row in rows if row.out_since > newest - LEADS_FOR]
     return next((article for article in fresh if article.covers), rows[0])

@@ -11,7 +11,7 @@ from django.http import Http404, QueryDict
 from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
 from articles.listing import Cursor, cursor_of, first_live
-from articles.models import Article, ArticleQuerySet
+from articles.models import NEWEST_FIRST, Article, ArticleQuerySet
 from articles.site.streams import Stream
 from headline.cursors import InvalidCursor
 from scheduling.services import compiled_once
@@ -56,11 +56,11 @@ def page_of(stream: Stream, query: QueryDict) -> Page:
     """
     size = page_size(query)
     if after := query.get("after"):  # fewer newer articles than a page has: the first page is shown instead
-        newer = _beyond(stream, _decode(after).newer, ("publish_at", "id"), size + 1)
+        newer = _beyond(stream, _decode(after).newer, ("goes_live_at", "id"), size + 1)
         if len(newer) > size:
             return _page(newer[size - 1 :: -1], has_more=True, size=size, here=f"?after={after}")
     elif before := query.get("before"):
-        older = _beyond(stream, _decode(before).older, ("-publish_at", "-id"), size + 1)
+        older = _beyond(stream, _decode(before).older, NEWEST_FIRST, size + 1)
         return _page_from(older, size=size, here=f"?before={before}")
     return _page_from(compiled_once(_first, stream, size + 1), size=size)
 

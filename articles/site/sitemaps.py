@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
 from articles.images import absolute, gather_covers
-from articles.models import Article, ArticleQuerySet, Channel, in_any
+from articles.models import GOES_LIVE_COLUMNS, Article, ArticleQuerySet, Channel, in_any
 from articles.site.feeds.formats import fit_for_xml
 from scheduling.services import database_now, read_database_clock
 
@@ -36,7 +36,7 @@ _RECENT_CHANGES = 200  # articles from which the index derives the `lastmod` of 
 _SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 _IMAGE = "http://www.google.com/schemas/sitemap-image/1.1"
 _NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
-_COLUMNS = ("pk", "slug", "publish_at", "embargo_until", "text_changed_at")
+_COLUMNS = ("pk", "slug", *GOES_LIVE_COLUMNS, "text_changed_at")
 
 
 @require_safe
@@ -81,7 +81,7 @@ def section(request: HttpRequest, number: int) -> HttpResponseBase:
 def news(request: HttpRequest) -> HttpResponseBase:
     """The news sitemap: articles of the last two days, newest first."""
     now = read_database_clock()
-    recent = _live().filter(publish_at__gt=now - NEWS_AGE).newest_first().only("title", *_COLUMNS)[:NEWS_LIMIT]
+    recent = _live().filter(goes_live_at__gt=now - NEWS_AGE).newest_first().only("title", *_COLUMNS)[:NEWS_LIMIT]
     with override(settings.LANGUAGE_CODE):
         name = _("Headline")
     entries = (_element("url", _link(article), None, _news_of(article, name)) for article in recent)
@@ -104,11 +104,7 @@ def _live() -> ArticleQuerySet:
 def _recently_changed() -> dict[int, datetime]:
     """The last change of each section that contains a recently published or changed article."""
     live = _live()
-    recent = (
-        live.order_by("-text_changed_at"),
-        live.filter(embargo_until__isnull=False).order_by("-embargo_until"),
-        live.newest_first(),
-    )
+    recent = live.order_by("-text_changed_at"), live.newest_first()
     ids = in_any(*(articles.values("pk")[:_RECENT_CHANGES] for articles in recent))
     changed: dict[int, datetime] = {}
     for article in Article.objects.filter(pk__in=ids).only(*_COLUMNS):

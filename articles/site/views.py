@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
-from articles.models import Article, Channel
+from articles.models import GOES_LIVE_COLUMNS, Article, Channel
 from articles.pages import page_of_article
 from articles.site.home import build_front_page
 from articles.site.pagination import has_cursor, page_of, page_size
@@ -79,7 +79,7 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
 @cached()
 def latest(request: HttpRequest) -> HttpResponseBase:
     """The newest headlines, which open pages poll."""
-    newest = Article.objects.live(database_now()).newest_first().only("title", "slug", "publish_at")
+    newest = Article.objects.live(database_now()).newest_first().only("title", "slug", *GOES_LIVE_COLUMNS)
     articles = list(newest[:JUST_IN])
     context = {"articles": articles, "are_all": len(articles) < JUST_IN}
     return tagged(render(request, "articles/latest.html", context), NEWS)

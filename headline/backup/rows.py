@@ -80,14 +80,22 @@ def _size(row: Row) -> int:
 
 
 def _columns(table: str) -> tuple[list[str], set[str]]:
-    """The names of the columns, and of those of MariaDB's type UUID, which other databases store as 32 digits."""
+    """The names of the columns, and of those of MariaDB's type UUID, which other databases store as 32 digits.
+
+    Without columns that the database computes.
+    """
     with connection.cursor() as cursor:
         names = [column.name for column in connection.introspection.get_table_description(cursor, table)]
         if connection.vendor != "mysql":
-            return names, set()
-        where = "WHERE table_schema = DATABASE() AND table_name = %s AND data_type = 'uuid'"
-        cursor.execute(f"SELECT column_name FROM information_schema.columns {where}", [table])  # noqa: S608
-        return names, {name for (name,) in cursor.fetchall()}
+            cursor.execute("SELECT name FROM pragma_table_xinfo(%s) WHERE hidden > 1", [table])
+            computed = {name for (name,) in cursor.fetchall()}
+            return [name for name in names if name not in computed], set()
+        where = "WHERE table_schema = DATABASE() AND table_name = %s"
+        columns = f"SELECT column_name, data_type, extra FROM information_schema.columns {where}"  # noqa: S608
+        cursor.execute(columns, [table])
+        kinds = {name: (kind, "GENERATED" in extra) for name, kind, extra in cursor.fetchall()}
+        stored = [name for name in names if not kinds[name][1]]
+        return stored, {name for name in stored if kinds[name][0] == "uuid"}
 
 
 def _encoded(value: Any) -> Any:

@@ -11,7 +11,15 @@ from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids
 from scheduling.row_locks import IdList, among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
-from scheduling.services.changing import cancel_key, cancel_keys, cancel_task, cancel_tasks, reschedule_task, retry_task
+from scheduling.services.changing import (
+    cancel_key,
+    cancel_keys,
+    cancel_task,
+    cancel_tasks,
+    execute_keys,
+    reschedule_task,
+    retry_task,
+)
 from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
 from scheduling.services.lookup import has_pending, pending_times
@@ -55,6 +63,7 @@ __all__ = [
     "cancel_keys",
     "cancel_task",
     "cancel_tasks",
+    "execute_keys",
     "clock",
     "compiled_for",
     "compiled_once",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask, TaskNotPending
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, delete_by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids
 from scheduling.services.adding import reset_task, store_reset
 from scheduling.services.hints import discard_hints_on_commit, push_hints_on_commit
 from scheduling.transactions import Collision, retried
@@ -51,6 +51,22 @@ def _cancel(tasks: TaskInfoQuerySet, reason: str) -> int:
     pending = tasks.lock_all()
     if pending:
         close_cancelled(pending, now=read_database_clock(), reason=reason)
+    return len(pending)
+
+
+@retried
+def execute_keys(task_type: str, keys: Collection[str], *, worker: str) -> int:
+    """Close pending tasks as executed, because their effect has come about without them; returns how many there were.
+
+    `worker` says by what, for the record. In the caller's transaction, which has stored the effect.
+    """
+    wanted = [checked_key(key) for key in keys]
+    pending = TaskInfo.objects.filter(task_type=checked_task_type(task_type), key__in=wanted).lock_all()
+    for attempts in {task.attempts for task in pending}:
+        ids = [task.task_id for task in pending if task.attempts == attempts]
+        close_executed(ids, attempts=attempts, worker=worker)
+    delete_by_ids([task.task_id for task in pending])
+    discard_hints_on_commit(pending)
     return len(pending)
 
 

@@ -21,6 +21,9 @@ from scheduling.services import read_database_clock
 
 APPROVED = Article.Status.APPROVED
 
+EARLY = datetime(2020, 1, 1, tzinfo=UTC)
+"""`cleared_at` of articles that were approved long before their time."""
+
 
 def make_user(name: str, *permissions: str, is_superuser: bool = False) -> User:
     """A member of staff with these permissions of the articles app."""

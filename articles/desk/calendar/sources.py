@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark, label
 from articles.desk.calendar.reschedule import Moment
-from articles.models import Article, Release, ReleaseMember, Update, named
+from articles.models import GOES_LIVE_COLUMNS, Article, Release, ReleaseMember, Update, named
 from articles.workflow import TO_COME, WAITING
 
 Status = Article.Status
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
-COLUMNS = ("title", "status", "publish_at", "embargo_until", "unpublish_at", "published_at", "updated_at", *_NAMES)
+COLUMNS = ("title", "status", *GOES_LIVE_COLUMNS, "unpublish_at", "published_at", "updated_at", *_NAMES)
 FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
 HELD = Q(embargo_until__gt=F("publish_at"))
 """The embargo ends after the publish time: the article goes live at its end."""

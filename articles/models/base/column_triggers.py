@@ -67,8 +67,9 @@ def _replacing(name: str, statement: str, *, is_mariadb: bool) -> list[str]:
 def _triggers(apps: Any, schema_editor: Any) -> list[tuple[str, str]]:
     """Name and statement of each trigger that reads the table, with the columns that it has at this migration."""
     vendor = schema_editor.connection.vendor
-    feed, taggings = (import_module(f"articles.migrations.{name}") for name in ("0017_change_feed", "0014_taggings"))
     columns = [field.column for field in apps.get_model("articles", "Article")._meta.concrete_fields]
+    of_taggings = "0034_goes_live_at" if "cleared_at" in columns else "0014_taggings"
+    feed, taggings = (import_module(f"articles.migrations.{name}") for name in ("0017_change_feed", of_taggings))
     texts = [name for name in columns if name in feed.TEXTS or name in Text.NAMES - {"channel", "cover_mode"}]
     statements = [*taggings.NEW_TRIGGERS[vendor], *feed.triggers(vendor, texts)]
     return [(one.split()[2], one) for one in statements if f" {_TABLE} " in one]

@@ -57,6 +57,7 @@ class SavesOnlyChanges(models.Model):
             for field in self._meta.concrete_fields
             if field.attname in present
             and not field.primary_key
+            and not field.generated
             and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
         )
 
@@ -78,7 +79,7 @@ class SavesOnlyChanges(models.Model):
             if isinstance(value, Combinable):
                 del self.__dict__[name]
 
-    def _remember_as(self, name: str, value: Any) -> None:
+    def remember(self, name: str, value: Any) -> None:
         """Note that this field is stored with this value."""
         self.__dict__.setdefault("_loaded", {})[name] = value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.db import models
@@ -12,8 +12,7 @@ from django.db.models import Case, Exists, F, When
 from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.base.bulk_signals import SignallingQuerySet
-from articles.models.base.dirty_fields import SavesOnlyChanges
+from articles.models.base.visibility import Scheduled, ScheduledQuerySet
 from articles.models.text import Text
 from scheduling.services import database_now
 
@@ -34,7 +33,7 @@ _WRITTEN = _TEXT - {"cover_mode"} | TIMES | {"author", "author_id"}
 """The same as `SHOWN` for a statement. Not the status: storing that articles are live changes nothing for readers."""
 
 
-class DatedQuerySet(SignallingQuerySet[M]):
+class DatedQuerySet(ScheduledQuerySet[M]):
     """Querysets that set the times of changes in every statement.
 
     Services sync tasks, index and audit log of these rows at once. For other code, `reconcile_tasks` and
@@ -60,16 +59,12 @@ class DatedQuerySet(SignallingQuerySet[M]):
     update_each.alters_data = True  # type: ignore[attr-defined]
 
 
-class Dated(SavesOnlyChanges):
+class Dated(Scheduled):
     """A model with the time of its last change that readers see.
 
     A new name of a channel, tag or author, or another caption of an image, is no change of the articles that show it.
     """
 
-    Status: ClassVar[Any]
-    status: models.SmallIntegerField[Any, Any]
-    publish_at: models.DateTimeField[Any, datetime | None]
-    embargo_until: models.DateTimeField[Any, datetime | None]
     author_id: int | None
     created_at: models.DateTimeField[Any, datetime | None]
     byline: models.CharField[str, str]
@@ -109,17 +104,11 @@ class Dated(SavesOnlyChanges):
         return Case(When(is_named, then=database_now()), default=F("text_changed_at"))
 
     @property
-    def goes_live_at(self) -> datetime | None:
-        """When readers may first see it: the later of its time and its embargo; None without a time."""
-        if self.publish_at is None:
-            return None
-        return max(self.publish_at, self.embargo_until or self.publish_at)
-
-    @property
     def out_since(self) -> datetime:
         """When readers first saw a live article."""
-        assert self.goes_live_at is not None  # noqa: S101 (a live article has a time)
-        return self.goes_live_at
+        moment: datetime | None = self.goes_live_at
+        assert moment is not None  # noqa: S101 (a live article has a time)
+        return moment
 
     @property
     def modified_at(self) -> datetime:
@@ -134,5 +123,5 @@ class Dated(SavesOnlyChanges):
         """
         if self.text_changed_at is None or self.goes_live_at is None or self.created_at is None:
             return None
-        is_new = abs(self.text_changed_at - self.created_at) < STAMP_TOLERANCE
+        is_new = abs(self.text_changed_at - (self.cleared_at or self.created_at)) < STAMP_TOLERANCE
         return self.text_changed_at if self.text_changed_at > self.goes_live_at and not is_new else None

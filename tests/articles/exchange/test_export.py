@@ -120,7 +120,7 @@ def test_a_scheduled_article_waits_for_the_same_instant_again(tmp_path: Path) ->
 def test_live_articles_are_exported_as_published_before_a_worker_records_it(tmp_path: Path) -> None:
     """R0.5"""
     until = soon(seconds=-1)
-    make_article("Bridge opens", status=Status.APPROVED, publish_at=OLD, embargo_until=until)
+    make_article("Bridge opens", status=Status.APPROVED, publish_at=OLD, cleared_at=OLD, embargo_until=until)
 
     run_export(tmp_path / "a.jsonl")
 

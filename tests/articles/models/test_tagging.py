@@ -22,7 +22,7 @@ def elections() -> Tag:
 
 
 def times() -> list[datetime | None]:
-    return list(Tagging.objects.order_by("article").values_list("publish_at", flat=True))
+    return list(Tagging.objects.order_by("article").values_list("goes_live_at", flat=True))
 
 
 def test_a_tag_gets_the_time_of_its_article(elections: Tag) -> None:
@@ -42,6 +42,16 @@ def test_the_time_follows_whichever_way_the_article_s_is_changed(elections: Tag)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE articles_article SET publish_at = NULL")
     assert times() == [None]
+
+
+def test_it_is_the_time_from_which_readers_see_the_article(elections: Tag) -> None:
+    article = make_article(publish_at=NOON, embargo_until=NOON + timedelta(hours=2))
+    article.tags.add(elections)
+    assert times() == [NOON + timedelta(hours=2)]
+    Article.objects.update(embargo_until=None)
+    assert times() == [NOON]
+    Article.objects.update(cleared_at=NOON + timedelta(hours=3))
+    assert times() == [NOON + timedelta(hours=3)]
 
 
 def test_the_articles_of_a_tag_are_found_by_it(elections: Tag) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import QuerySet
 from django.test import TestCase
 
 from articles import publishing
@@ -24,6 +23,7 @@ from scheduling.services import run_due, run_once, sweep
 from scheduling.worker import Worker
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     make_article,
     make_editor,
     make_user,
@@ -48,13 +48,12 @@ def reason(verdicts: Mapping[int, Verdict]) -> str:
 @pytest.mark.django_db
 def test_a_due_article_is_published_and_stamped() -> None:
     """R0.4 R1.15"""
-    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
-    before = soon()
+    due = soon(seconds=-1)
+    article = make_article(status=APPROVED, publish_at=due, cleared_at=EARLY)
     assert verdicts_of_publishing() == {}
     article.refresh_from_db()
     assert article.status == Status.PUBLISHED
-    assert article.published_at is not None
-    assert before <= article.published_at <= soon()
+    assert article.published_at == due
 
 
 @pytest.mark.django_db
@@ -88,7 +87,8 @@ def test_500_articles_take_a_few_statements(django_assert_max_num_queries: pytes
     """Three, and five to add the task that notifies the authors; then three and those that close the task."""
     past, author = soon(seconds=-1), make_user("wen")
     Article.objects.bulk_create(
-        Article(title=f"No. {number}", status=APPROVED, publish_at=past, author=author) for number in range(500)
+        Article(title=f"No. {number}", status=APPROVED, publish_at=past, cleared_at=EARLY, author=author)
+        for number in range(500)
     )
     ids = list(Article.objects.values_list("pk", flat=True))
     tasks = [TaskInfo(task_id=pk, parameters={"article_id": pk}, execute_time=soon(), promised_at=soon()) for pk in ids]
@@ -178,8 +178,8 @@ def test_an_article_whose_whole_span_was_missed_is_unpublished_and_never_publish
 @pytest.mark.django_db
 def test_an_article_that_was_live_by_the_clock_alone_keeps_its_time_and_its_readers_see_why_it_is_retracted() -> None:
     """No worker ran during its whole span."""
-    article = make_article(status=APPROVED, publish_at=(went_live := soon(hours=-2)), unpublish_at=soon(hours=-1))
-    QuerySet.update(Article.objects.all(), updated_at=soon(hours=-3))
+    went_live, end = soon(hours=-2), soon(hours=-1)
+    article = make_article(status=APPROVED, publish_at=went_live, unpublish_at=end, cleared_at=EARLY)
     assert unpublish(list(TaskInfo.objects.filter(task_type="articles.unpublish"))) == {}
     publishing.retract(article, by=make_editor(), notice="This was wrong.")
     assert Article.objects.retracted().values_list("publish_at", "published_at").get() == (went_live, went_live)

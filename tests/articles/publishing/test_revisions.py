@@ -33,6 +33,7 @@ from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh, run_due
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_channel,
@@ -364,7 +365,7 @@ def test_a_failed_attempt_never_erases_a_schedule(editor: User) -> None:
 
 def test_an_article_that_is_due_is_unpublished_and_not_unscheduled(editor: User) -> None:
     """R5.5"""
-    article = make_article(status=APPROVED, publish_at=(due := soon(seconds=-1)))
+    article = make_article(status=APPROVED, publish_at=(due := soon(seconds=-1)), cleared_at=EARLY)
     with pytest.raises(WrongState):
         publishing.unschedule(article, by=editor)
     publishing.unpublish(article, by=editor)

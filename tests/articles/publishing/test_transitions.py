@@ -31,6 +31,7 @@ from articles.review import Opinion
 from articles.workflow import TRANSITIONS, Position, Subject, Transition, Verdict, transitions_from
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     allow_automatic_approval,
     approve,
     make_article,
@@ -232,9 +233,7 @@ def test_an_edit_does_not_change_where_an_article_stands(name: str, editor: User
 
 
 def _over_before_any_worker_ran() -> Article:
-    article = make_article(status=APPROVED, publish_at=soon(hours=-2), unpublish_at=soon(hours=-1))
-    Article.objects.filter(pk=article.pk).update(updated_at=soon(hours=-3))
-    return article
+    return make_article(status=APPROVED, publish_at=soon(hours=-2), cleared_at=EARLY, unpublish_at=soon(hours=-1))
 
 
 def test_a_retracted_article_that_was_live_only_while_no_worker_ran_shows_its_notice(
@@ -357,10 +356,12 @@ def test_live_needs_approval_its_time_no_embargo_and_no_end() -> None:
     now = soon()
     before, after = now - timedelta(seconds=1), now + timedelta(seconds=1)
     shown = [
-        make_article(status=status, publish_at=moment) for status in Status.visible() for moment in (before, now)
+        make_article(status=status, publish_at=moment, cleared_at=EARLY)
+        for status in Status.visible()
+        for moment in (before, now)
     ] + [
-        make_article(status=APPROVED, publish_at=before, embargo_until=now),
-        make_article(status=APPROVED, publish_at=before, unpublish_at=after),
+        make_article(status=APPROVED, publish_at=before, cleared_at=EARLY, embargo_until=now),
+        make_article(status=APPROVED, publish_at=before, cleared_at=EARLY, unpublish_at=after),
     ]
     for status in set(Status) - set(Status.visible()):
         make_article(status=status, publish_at=before)

@@ -24,6 +24,7 @@ from articles.search.terms import index_terms
 from articles.site.pagination import SIZE
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_channel,
@@ -205,7 +206,7 @@ def test_indexed_texts_are_freed_without_the_garbage_collector() -> None:
 def test_articles_about_to_go_live_are_indexed_by_the_next_run() -> None:
     Article.objects.bulk_create([Article(title=HARBOUR, status=APPROVED, publish_at=soon(seconds=1))])
     assert reconcile_index() == 0
-    Article.objects.update(publish_at=soon(hours=-1))
+    Article.objects.update(publish_at=soon(hours=-1), cleared_at=EARLY)
     assert reconcile_index() == 1
     assert found("bridge") == [HARBOUR]
 

@@ -61,7 +61,7 @@ def test_the_index_says_which_sections_changed() -> None:
 def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came out, left its embargo or has another text, however long ago it was written; not what was just saved."""
     monkeypatch.setattr(sitemaps, "SECTION", 1)
-    monkeypatch.setattr(sitemaps, "_RECENT_CHANGES", 1)
+    monkeypatch.setattr(sitemaps, "_RECENT_CHANGES", 2)
     states: list[dict[str, Any]] = [
         {"publish_at": soon(minutes=-5)},
         {"publish_at": soon(hours=-9), "embargo_until": soon(minutes=-3)},
@@ -72,6 +72,7 @@ def test_the_index_knows_the_sections_in_which_readers_see_something_new(monkeyp
         live(pk=number, **values)
     Article.objects.exclude(pk=3).update(text_changed_at=soon(days=-1))
     Article.objects.filter(pk=3).update(text_changed_at=soon(minutes=-1))
+    Article.objects.filter(pk=4).update(text_changed_at=soon(days=-2))
     Article.objects.get(pk=4).save()
     make_article("A draft", pk=5)
     changed = {element.findtext("s:loc", "", NAMESPACES) for element in read("/sitemap.xml") if len(element) > 1}

@@ -1,0 +1,163 @@
+"""From when readers see an article: a column that the database computes, and the stamp that it depends on.
+
+Readers' lists, feeds, pages and time filters are ordered by `goes_live_at`, and `live(now)` compares with it: the
+greatest of the publish time, the end of the embargo, and the moment at which the article was cleared for that time. So
+an article that was approved late, or whose embargo was lifted, stands where readers first met it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from django.db import models
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Coalesce, Greatest
+from django.utils.translation import gettext_lazy as _
+
+from articles.models.base.bulk_signals import SignallingQuerySet
+from articles.models.base.dirty_fields import SavesOnlyChanges
+from scheduling.services import clock, database_now
+
+M = TypeVar("M", bound="Scheduled")
+
+GOES_LIVE_COLUMNS = ("publish_at", "embargo_until", "cleared_at")
+"""The columns that `goes_live_at` of a loaded article is computed from, for `only()`."""
+
+_DECIDING = frozenset({"status", "publish_at", "embargo_until"})
+"""Fields by whose change an article is cleared anew."""
+
+
+def goes_live(
+    publish_at: datetime | None, embargo_until: datetime | None, cleared_at: datetime | None
+) -> datetime | None:
+    """The column `goes_live_at` of a row with these values."""
+    if publish_at is None:
+        return None
+    return max(publish_at, embargo_until or publish_at, cleared_at or publish_at)
+
+
+class _Computed:
+    """Computes the value from the instance: the loaded one would be out of date as soon as a time is changed."""
+
+    def __init__(self, field: models.Field[Any, Any]) -> None:
+        self.field = field
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        return goes_live(instance.publish_at, instance.embargo_until, instance.cleared_at)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        """Django sets the loaded value, which is not needed."""
+
+
+class GoesLiveField(models.GeneratedField):
+    """The computed column. It is not stored in the row, only in indexes: adding it neither rewrites nor locks the
+    table, and it is right whatever writes the row.
+    """
+
+    descriptor_class = _Computed
+    db_returning = False  # type: ignore[assignment]  # it is computed here, too
+
+    def __init__(self, **options: Any) -> None:
+        held = (Coalesce(name, "publish_at") for name in ("embargo_until", "cleared_at"))
+        options |= {"expression": Greatest("publish_at", *held), "output_field": models.DateTimeField()}
+        super().__init__(**{**options, "null": True}, db_persist=False)  # null: for the SQL of negated conditions
+
+    def deconstruct(self) -> Any:
+        """As Django's own field, so that migrations do not depend on this module."""
+        name, _path, args, options = super().deconstruct()
+        options.setdefault("db_persist", False)
+        return name, "django.db.models.GeneratedField", args, options
+
+    def clone(self) -> Any:
+        """A copy; the expression and its type are this class's."""
+        options = self.deconstruct()[3]
+        return type(self)(
+            **{key: options[key] for key in options.keys() - {"expression", "output_field", "db_persist"}}
+        )
+
+
+class ScheduledQuerySet(SignallingQuerySet[M]):
+    """Querysets that clear articles for their times in every statement."""
+
+    def update(self, **values: Any) -> int:
+        """Update the rows and, where that decides anew when they go live, `cleared_at` unless it is given."""
+        if _DECIDING & values.keys() and not {"cleared_at", "published_at"} & values.keys():
+            # First, because MySQL lets later assignments see the new values of earlier ones.
+            values = {"cleared_at": self._clearance(values.get("status")), **values}
+        return super().update(**values)
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+    def bulk_create(self, objs: Iterable[M], *args: Any, **options: Any) -> list[M]:
+        """Insert the rows; those that are approved are cleared now."""
+        rows = list(objs)
+        for row in rows:
+            if row.is_waiting and row.cleared_at is None:
+                row.cleared_at = database_now()
+        return super().bulk_create(rows, *args, **options)
+
+    def _clearance(self, status: Any) -> Any:
+        """The value for rows that get this status; those that readers have seen keep theirs."""
+        visible = self.model.Status.visible()
+        if status is not None and status not in visible:
+            return F("cleared_at")
+        is_live = Q(status__in=visible, goes_live_at__lte=database_now())
+        becomes_visible = Q() if status is not None else Q(status__in=visible)
+        return Case(
+            When(becomes_visible & Q(published_at=None) & ~is_live, then=database_now()), default=F("cleared_at")
+        )
+
+
+class Scheduled(SavesOnlyChanges):
+    """A model with a time from which readers see it."""
+
+    Status: ClassVar[Any]
+    status: models.SmallIntegerField[Any, Any]
+    publish_at: models.DateTimeField[Any, datetime | None]
+    embargo_until: models.DateTimeField[Any, datetime | None]
+    published_at: models.DateTimeField[Any, datetime | None]
+
+    cleared_at = models.DateTimeField(
+        _("cleared"),
+        null=True,
+        editable=False,
+        help_text=_("When it was approved, or its time or embargo was last changed. Readers cannot see it before."),
+    )
+    goes_live_at = GoesLiveField(
+        verbose_name=_("goes live"), help_text=_("From when readers see it, once it is approved.")
+    )
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
+        """Save, and clear the article by the database's clock if that is needed."""
+        fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
+        if self.is_cleared_by(fields, clock.now()):
+            self.cleared_at = database_now()  # an expression: the value is read on access
+            update_fields = update_fields if update_fields is None else {*fields, "cleared_at"}
+        super().save(*args, update_fields=update_fields, **options)
+
+    def is_cleared_by(self, fields: frozenset[str], now: datetime) -> bool:
+        """Whether saving these fields decides anew from when readers see it.
+
+        One that is stored as published keeps the time of that: it was live before, perhaps elsewhere.
+        """
+        if self._state.adding:
+            return self.is_waiting and self.cleared_at is None
+        if self.status not in self.Status.visible() or self.published_at is not None or "cleared_at" in fields:
+            return False
+        return bool(_DECIDING & fields) and not self._was_live(now)
+
+    def _was_live(self, now: datetime) -> bool:
+        moment = goes_live(*map(self.as_loaded, GOES_LIVE_COLUMNS))
+        return self.as_loaded("status") in self.Status.visible() and moment is not None and moment <= now
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is approved and not stored as published."""
+        return self.status in self.Status.waiting()
