@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from articles.models import Article, ReviewProgress
+from articles.models import Article, ReaderState, ReviewProgress, State, state_at
 from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
 from articles.text import format_time_exactly
@@ -58,22 +58,55 @@ def may_take(transition: Transition, by: Actor, article: Article | None = None) 
     return allows(TRANSITIONS[transition].permission, by, article)
 
 
-def stage_of(article: Article) -> str:
-    """The label of its status; an approved article with a time is scheduled."""
-    return _("Scheduled") if article.is_waiting and article.publish_at else article.get_status_display()
-
-
 def state(article: Article, now: datetime) -> str:
-    """One sentence about its status and what happens next."""
-    due = article.goes_live_at
-    if article.is_waiting and due is not None:
-        when = format_time_exactly(due)
-        return _("Goes live on %(time)s.") % {"time": when} if due > now else _("Live since %(time)s.") % {"time": when}
-    if article.status == Article.Status.PUBLISHED and article.published_at:
-        return _("Went live on %(time)s.") % {"time": format_time_exactly(article.published_at)}
-    if article.status == Article.Status.MANUAL_REVIEW and (progress := ReviewProgress.of(article)).count > 1:
-        return waits_at(progress)
-    return _SENTENCES.get(article.status, lambda: "")()
+    """Sentences about what readers see at `now`, and what happens next."""
+    found = state_at(article, now)
+    return " ".join(filter(None, _SENTENCES[found.state](article, found)))
+
+
+def _unapproved(article: Article, found: ReaderState) -> Iterator[str]:
+    progress = ReviewProgress.of(article) if article.status == Article.Status.MANUAL_REVIEW else None
+    yield waits_at(progress) if progress and progress.count > 1 else _UNAPPROVED[found.status]()
+    if found.state is State.WAITING and found.since:
+        yield _("It goes live on %(time)s once it is approved.") % {"time": format_time_exactly(found.since)}
+    if found.state is State.OVERDUE and found.since:
+        yield _("It is overdue: readers do not have it, though its time was %(time)s.") % {
+            "time": format_time_exactly(found.since)
+        }
+
+
+def _overdue(article: Article, found: ReaderState) -> Iterator[str]:
+    if found.release is None or found.since is None:
+        yield from _unapproved(article, found)
+    else:
+        text = _("It is overdue: readers do not have it, though “%(release)s” was due on %(time)s.")
+        yield text % {"release": found.release, "time": format_time_exactly(found.since)}
+
+
+def _scheduled(article: Article, found: ReaderState) -> Iterator[str]:
+    words = {"time": found.since and format_time_exactly(found.since), "release": found.release}
+    if found.release:
+        yield _("Goes live on %(time)s with “%(release)s”.") % words
+    else:
+        yield _("Goes live on %(time)s.") % words
+
+
+def _live(article: Article, found: ReaderState) -> Iterator[str]:
+    yield _("Went live on %(time)s.") % {"time": format_time_exactly(found.since)} if found.since else _("It is live.")
+    yield _not_recorded(article, found)
+
+
+def _gone(article: Article, found: ReaderState) -> Iterator[str]:
+    is_over = article.status != Article.Status.UNPUBLISHED
+    if is_over and found.until:
+        yield _("Unpublished on %(time)s: readers no longer see it.") % {"time": format_time_exactly(found.until)}
+    else:
+        yield _("Readers no longer see it.")
+    yield _not_recorded(article, found)
+
+
+def _not_recorded(article: Article, found: ReaderState) -> str:
+    return _("No worker has recorded it yet.") if article.status != found.status else ""
 
 
 def waits_at(progress: ReviewProgress) -> str:
@@ -97,7 +130,7 @@ def limits(article: Article, now: datetime) -> list[str]:
     return sentences
 
 
-def state_of_update(article: Article) -> str:
+def state_of_update(article: Article, now: datetime) -> str:
     """One sentence about the pending update of an article; empty without one."""
     pending_update = article.pending_update
     if pending_update is None:
@@ -106,19 +139,27 @@ def state_of_update(article: Article) -> str:
     if pending_update.draft is not None:
         text = _("This form shows a pending update, which readers do not see: it is “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}
+    if pending_update.publish_at and pending_update.publish_at <= now:
+        return _("The pending update is overdue: it was to go live on %(time)s.") % {"time": when}
     if when:
         return _("The pending update is approved and goes live on %(time)s.") % {"time": when}
     return _("The pending update is approved and has no time yet. Schedule or publish it.")
 
 
-_SENTENCES: Mapping[int, Callable[[], str]] = {
+_UNAPPROVED: Mapping[int, Callable[[], str]] = {
     Article.Status.DRAFT: lambda: _("Only the newsroom sees it. Submit it when it is ready."),
     Article.Status.SUBMITTED: lambda: _("It is in automatic review."),
     Article.Status.REJECTED: lambda: _("It was rejected. Edit it and submit it again."),
     Article.Status.MANUAL_REVIEW: lambda: _("A reviewer has to decide."),
-    Article.Status.MANUALLY_APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
-    Article.Status.APPROVED: lambda: _("Approved and not scheduled. Schedule it or publish it now."),
-    Article.Status.PUBLISHED: lambda: _("It is live."),
-    Article.Status.UNPUBLISHED: lambda: _("Readers no longer see it."),
-    Article.Status.RETRACTED: lambda: _("It was retracted: readers see the retraction notice."),
+}
+
+_SENTENCES: Mapping[State, Callable[[Article, ReaderState], Iterable[str]]] = {
+    State.DRAFT: _unapproved,
+    State.WAITING: _unapproved,
+    State.OVERDUE: _overdue,
+    State.APPROVED: lambda article, found: [_("Approved and not scheduled. Schedule it or publish it now.")],
+    State.SCHEDULED: _scheduled,
+    State.LIVE: _live,
+    State.UNPUBLISHED: _gone,
+    State.RETRACTED: lambda article, found: [_("It was retracted: readers see the retraction notice.")],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import datetime
 from typing import Any, cast
 
@@ -43,12 +44,11 @@ from articles.desk.transitions import (
     may_take,
     offered,
     pressed,
-    stage_of,
     state,
     state_of_update,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
-from articles.models import Article, ReviewProgress, SubmittedForm, named_among_all
+from articles.models import Article, ReviewProgress, State, SubmittedForm, named_among_all, state_at, status_at
 from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, EDIT_ANY, allows
 from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
@@ -94,6 +94,13 @@ class ArticleAdmin(  # type: ignore[misc]
         """The fields that the user may only read, and their read-only rows."""
         rows = _only_read(obj, request.user)
         return [*rows, *rows.values()]
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Article | None:
+        """The article, which also remembers itself as it is stored: a form that is refused leaves its values in it."""
+        article = super().get_object(request, object_id, from_field)
+        if article is not None:
+            article.__dict__["stored"] = copy(article)
+        return article
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """The author is chosen by display name."""
@@ -186,20 +193,21 @@ class ArticleAdmin(  # type: ignore[misc]
     ) -> HttpResponse:
         """Add the status, the actions and the panel."""
         original, form = context.get("original"), context["adminform"].form
-        article, now = original or Article(), read_database_clock()
+        article, now = as_stored(original) if original else Article(), read_database_clock()
+        found = state_at(article, now)
         transitions = offered(article, request.user, now) if original else [Transition.SUBMIT]
         may_save = _may_write(original, request.user) or bool(_settable_times(article, request.user))
         recovered = recovered_drafts(request, original)
         if not original and not recovered:
             form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
-            "badge": BADGES[Status(article.status)],
-            "stage": stage_of(article),
+            "badge": BADGES[found.status],
+            "stage": found.label,
             "state": state(article, now),
             "limits": limits(article, now),
-            "state_of_update": state_of_update(article),
+            "state_of_update": state_of_update(article, now),
             "shown_number": newest_number(article) if article.pending_update else None,
-            "is_live": original and Article.objects.live(now).filter(pk=article.pk).exists(),
+            "is_live": found.state is State.LIVE,
             "actions": actions(
                 article, transitions, may_save=may_save, is_changed=form.is_bound or form.restored is not None
             ),
@@ -207,7 +215,7 @@ class ArticleAdmin(  # type: ignore[misc]
             "review_stage": ReviewProgress.of(article).stage.kind if Transition.APPROVE in transitions else "",
             **merge_shown(form, request.user),
             "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
-            "panel": sections(Screen(request, original, now)),
+            "panel": sections(Screen(request, original and article, now)),
             "script_config": script_config(request, original),
             "media": with_nonce(form.media, request),
             "recovered_drafts": recovered,
@@ -241,7 +249,8 @@ class ArticleAdmin(  # type: ignore[misc]
             text = _("Submitted without: %(fields)s. Add these before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacks)}, messages.WARNING)
         saved = gettext("Saved.") if _stays(request) else ""
-        sentences = (saved, state(obj, read_database_clock()), state_of_update(obj))
+        now = read_database_clock()
+        sentences = (saved, state(obj, now), state_of_update(obj, now))
         self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
         if tags := form.taken_out():
             text = _("Removed from the text, because browsers might run it: %(tags)s")
@@ -267,6 +276,12 @@ def _stays(request: HttpRequest) -> bool:
     return "_continue" in request.POST and IS_POPUP_VAR not in request.POST
 
 
+def as_stored(article: Article) -> Article:
+    """The article as it was read, without what a form wrote into it."""
+    stored: Article = article.__dict__.get("stored", article)
+    return stored
+
+
 def _may_write(article: Article | None, by: Actor) -> bool:
     """Whether the user may edit the text of the article, or create one."""
     return article is None or allows(CHANGE, by, article)
@@ -280,6 +295,7 @@ def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
 
 def _settable_times(article: Article | None, by: Actor) -> list[str]:
     """The times that the user may set, in form order."""
+    article = article and as_stored(article)
     names = list(_TIME_FIELDS)
     if not may_take(Transition.SET_EMBARGO, by) or (
         article and not is_possible(Transition.SET_EMBARGO, position(article))
@@ -294,7 +310,7 @@ def _settable_times(article: Article | None, by: Actor) -> list[str]:
     may_set = may_take(Transition.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
     if not may_set:
         return [name for name in names if name == "embargo_until"]
-    is_over = article.status in (Status.PUBLISHED, Status.UNPUBLISHED)
+    is_over = status_at(article, read_database_clock()) in (Status.PUBLISHED, Status.UNPUBLISHED)
     return [name for name in names if not (is_over and name == "publish_at")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from django.contrib import admin
@@ -27,8 +28,8 @@ from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
 from articles.desk.releases.members import add_to_release
 from articles.desk.retry import RetriedScreens
-from articles.desk.transitions import may_take, stage_of
-from articles.models import AT_RISK_WITHIN, Article, named
+from articles.desk.transitions import may_take
+from articles.models import AT_RISK_WITHIN, Article, ReaderState, State, named, state_at, with_releases
 from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import format_time_briefly
@@ -78,7 +79,7 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
     list_select_related = ["channel", "author", "owner", "update__approved", "update__draft"]
     list_per_page = 50
     show_facets = ShowFacets.NEVER
-    indexed_orders = ("updated_at", "publish_at")
+    indexed_orders = ("updated_at", "goes_live_at")
     search_fields = ["title"]
     search_help_text = _("Headline, text, author, tag or number")
     ordering = ["-updated_at"]
@@ -86,20 +87,20 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
     def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
         """Upcoming articles by time, all others by last change."""
         is_to_come = request.GET.get("stage") == "scheduled" or "concern" in request.GET
-        return ["publish_at", "pk"] if is_to_come else ["-updated_at"]
+        return ["goes_live_at", "pk"] if is_to_come else ["-updated_at"]
 
     def heads(self, request: HttpRequest, rows: QuerySet[Any], order: str) -> list[QuerySet[Any]]:
         """Also of scheduled articles and days, for which the database would walk all published ones."""
         if request.GET.get("stage") == "scheduled":
-            return [rows.filter(status=status).order_by("publish_at", "pk") for status in Status.waiting()]
-        if order != "publish_at" and not DAYS.isdisjoint(request.GET):
-            return [rows.order_by("-publish_at", "-pk")]
+            return [rows.filter(status=status).order_by("goes_live_at", "pk") for status in Status.visible()]
+        if order != "goes_live_at" and not DAYS.isdisjoint(request.GET):
+            return [rows.order_by("-goes_live_at", "-pk")]
         return super().heads(request, rows, order)
 
     def whole(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Without texts, and with the time at which they were read."""
         texts = [f"update__{text}__{name}" for text in ("approved", "draft") for name in ("body", "summary")]
-        shown: QuerySet[Any] = rows.defer("body", *texts).annotate(asked_at=database_now())
+        shown: QuerySet[Any] = with_releases(rows).defer("body", *texts).annotate(asked_at=database_now())  # type: ignore[arg-type]
         return shown
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -141,19 +142,21 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
     @admin.display(description=_("status"), ordering="status")
     def badge(self, article: Article) -> tuple[str, str]:
         """The status with its colour."""
-        text = stage_of(article)
-        return str(article.status), f"{text} +" if article.pending_update else text
+        found = _state_of(article)
+        return str(found.status.value), f"{found.label} +" if article.pending_update else found.label
 
-    @admin.display(description=_("goes live"), ordering="publish_at")
+    @admin.display(description=_("goes live"), ordering="goes_live_at")
     def goes_live(self, article: Any) -> str | SafeString | None:
-        """Publish time with its zone, marked if the article is overdue or at risk."""
-        moment = article.published_at or article.goes_live_at
-        if moment is None:
+        """From when readers see it, with its zone; marked if it is overdue or at risk."""
+        found = _state_of(article)
+        if found.since is None:
             return None
-        if article.status not in Status.unapproved() or moment > article.asked_at + AT_RISK_WITHIN:
-            return format_time_briefly(moment)
-        mark = gettext("overdue") if moment <= article.asked_at else gettext("at risk")
-        return format_html('{} <strong class="desk-mark">{}</strong>', format_time_briefly(moment), mark)
+        shown = format_time_briefly(found.since)
+        if found.release:
+            shown = gettext("%(time)s with “%(release)s”") % {"time": shown, "release": found.release}
+        is_at_risk = found.state is State.WAITING and found.since <= article.asked_at + AT_RISK_WITHIN
+        mark = gettext("overdue") if found.state is State.OVERDUE else gettext("at risk") if is_at_risk else ""
+        return format_html('{} <strong class="desk-mark">{}</strong>', shown, mark) if mark else shown
 
     @admin.display(description=_("author"), ordering="author__username")
     def writer(self, article: Article) -> str:
@@ -184,3 +187,11 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
         """The bulk actions that the user may run."""
         barred = {transition.value for transition in Transition if not may_take(transition, request.user)}
         return {name: action for name, action in super().get_actions(request).items() if name not in barred}
+
+
+def _state_of(article: Any) -> ReaderState:
+    """Its state when the list was read, computed once for a row."""
+    if "shown_state" not in article.__dict__:
+        article.__dict__["shown_state"] = state_at(article, article.asked_at.replace(tzinfo=UTC))
+    found: ReaderState = article.__dict__["shown_state"]
+    return found

@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from articles.desk.calendar.period import EARLIEST, LATEST
 from articles.desk.parse_int import whole_number
-from articles.models import Article, Channel, Update, in_any, named_apart
+from articles.models import Article, Channel, State, Update, in_any, in_states, named_apart
 from articles.text import zone_label
 from scheduling.services import read_database_clock
 
@@ -64,24 +64,28 @@ class StageFilter(ChoiceFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Articles in the chosen stage; a due article counts as scheduled until a worker has published it."""
+        """Articles in the chosen stage, by the clock."""
         if self.value() == "review":
             return queryset.needing_review()  # type: ignore[attr-defined,no-any-return]
         if self.value() == "newer":
             return queryset.filter(pk__in=in_any(Update.objects.values("article")))
-        condition = _STAGES.get(self.value() or "")
-        return queryset if condition is None else queryset.filter(condition)
+        if state := _STATES.get(self.value() or ""):
+            return queryset.filter(in_states([state], read_database_clock()))
+        status = _UNAPPROVED.get(self.value() or "")
+        return queryset if status is None else queryset.filter(status=status)
 
 
-_STAGES: Mapping[str, Q] = {
-    "draft": Q(status=Status.DRAFT),
-    "submitted": Q(status=Status.SUBMITTED),
-    "rejected": Q(status=Status.REJECTED),
-    "ready": Q(status__in=Status.waiting(), publish_at__isnull=True),
-    "scheduled": Q(status__in=Status.waiting(), publish_at__isnull=False),
-    "published": Q(status=Status.PUBLISHED),
-    "unpublished": Q(status=Status.UNPUBLISHED),
-    "retracted": Q(status=Status.RETRACTED),
+_UNAPPROVED: Mapping[str, Status] = {
+    "draft": Status.DRAFT,
+    "submitted": Status.SUBMITTED,
+    "rejected": Status.REJECTED,
+}
+_STATES: Mapping[str, State] = {
+    "ready": State.APPROVED,
+    "scheduled": State.SCHEDULED,
+    "published": State.LIVE,
+    "unpublished": State.UNPUBLISHED,
+    "retracted": State.RETRACTED,
 }
 
 
@@ -212,9 +216,9 @@ class DaysFilter(admin.ListFilter):
             return queryset
         first, last = self.form.cleaned_data["days_from"], self.form.cleaned_data["days_to"]
         if first:
-            queryset = queryset.filter(publish_at__gte=_midnight(first))
+            queryset = queryset.filter(goes_live_at__gte=_midnight(first))
         if last:
-            queryset = queryset.filter(publish_at__lt=_midnight(last + timedelta(days=1)))
+            queryset = queryset.filter(goes_live_at__lt=_midnight(last + timedelta(days=1)))
         return queryset
 
 

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from unfold.dataclasses import SearchResult
 
 from articles.desk.articles.search import SEARCHED, matching
-from articles.desk.transitions import stage_of
 from articles.images import VIEW as VIEW_IMAGE
-from articles.models import Article, Image, Release, in_any, named
+from articles.models import Article, Image, Release, in_any, named, state_at, with_releases
 from articles.permissions import reads_articles
+from scheduling.services import read_database_clock
 
 MOST_ARTICLES, MOST_OTHERS = 8, 4
 _READ = 40  # articles among which those with the words in their headline come first
@@ -28,10 +28,11 @@ def articles(request: HttpRequest, text: str) -> Iterator[SearchResult]:
     if not reads_articles(request.user):
         return
     found = Article.objects.filter(pk__in=matching(text, Article.objects.all())).order_by("-updated_at", "-pk")
-    rows = list(found.select_related("channel").defer("body", "summary")[:_READ])
+    rows = list(with_releases(found).select_related("channel").defer("body", "summary")[:_READ])
+    now = read_database_clock()
     rows.sort(key=lambda article: not _has_all(article.title, text))
     for article in rows[:MOST_ARTICLES]:
-        about = " · ".join(filter(None, (stage_of(article), str(article.channel or ""))))
+        about = " · ".join(filter(None, (state_at(article, now).label, str(article.channel or ""))))
         yield SearchResult(article.title, about, reverse("admin:articles_article_change", args=[article.pk]), "article")
 
 

@@ -132,7 +132,8 @@ class DecidingScreen(ModelAdmin):
         if subject.status == Article.Status.MANUAL_REVIEW:
             shown = waits_at(ReviewProgress.of(article))
         else:
-            shown = f"{state(article, read_database_clock())} {state_of_update(article)}".strip()
+            now = read_database_clock()
+            shown = f"{state(article, now)} {state_of_update(article, now)}".strip()
         self.message_user(request, f"{article}: {shown}", messages.SUCCESS)
 
     def _next(self, request: HttpRequest, row: Any) -> HttpResponse:
