@@ -21,7 +21,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases screens replay lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases screens replay bare lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -89,7 +89,11 @@ screens: packages .venv/test  ## screenshots of all screens in var/screens; SCRE
 
 replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by line: installed, upgraded, backed up, restored (as root)
 	@.ci/packages debootstrap iproute2
-	TEST_DATABASE=sqlite $(BIN)/pytest -m replay tests/replay
+	TEST_DATABASE=sqlite $(BIN)/pytest -rs -m replay tests/replay
+
+bare: packages .venv/test  ## `make run` on a new Debian 12 with python3-venv, make and git alone, until an article goes live (as root)
+	@[ "$$(id -u)" != 0 ] || .ci/packages debootstrap
+	TEST_DATABASE=sqlite $(BIN)/pytest -rs -m bare tests/replay
 
 lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what that needs, each with its hashes
 	$(LOCK) requirements.txt --output-file requirements.lock

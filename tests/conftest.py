@@ -42,6 +42,7 @@ OF_OTHER_TARGETS = (
     "mutants",
     "screens",
     "replay",
+    "bare",
     "alerts",
     "databases",
     "clusters",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from smtplib import SMTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.mail import get_connection
@@ -25,8 +25,10 @@ from headline.doctor.problems import CLOCK_LIMIT
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
-from scheduling.mysql.servers import Server
 from scheduling.services.measuring import alive_since
+
+if TYPE_CHECKING:  # it imports MySQLdb, which an installation on SQLite may lack
+    from scheduling.mysql.servers import Server
 
 _JOBS = f"# django-cronjobs for {settings.CRONTAB_DJANGO_PROJECT_NAME}"
 _CRON_PATIENCE = 180  # seconds; the jobs write to their log each minute

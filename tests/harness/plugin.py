@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.servers import start_mariadb, start_redis
+from tests.harness.variables import clear_variables
 from tests.harness.workspace import Workspace
 
 _resources = ExitStack()
@@ -48,9 +49,9 @@ def pytest_unconfigure() -> None:
 def _start_servers() -> None:
     directory = _resources.enter_context(Workspace()).path
     os.environ["TEST_DIRECTORY"] = str(directory)
-    # The last one would make each of the hundreds of processes that tests start recompile the project.
-    for name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PYTHONDONTWRITEBYTECODE"):
-        os.environ.pop(name, None)
+    clear_variables(os.environ)
+    # It would make each of the hundreds of processes that tests start recompile the project.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if os.environ.get("TEST_DATABASE") == "sqlite":
         return
     # A commit waits for no disk: what a killed server has written is in the operating system's hands.

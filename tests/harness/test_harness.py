@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 import subprocess
 import urllib.request
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,11 @@ from playwright.sync_api import Page
 
 from articles.models import AuditEntry
 from articles.roles import ROLES, Role
+from headline import env
 from tests.articles.factories import make_article, make_editor
 from tests.conftest import Manage, Site, StartManage
 from tests.harness import Process, base_dir, eventually, python, start_redis
+from tests.harness.variables import clear_variables, read_variables
 
 INNER_TEST = """
 import os
@@ -52,6 +56,43 @@ def test_the_test_database_is_the_one_that_was_asked_for(db: None) -> None:
 
 def test_files_of_a_test_run_stay_in_its_own_directory() -> None:
     assert os.environ["TEST_DIRECTORY"] in str(settings.MEDIA_ROOT)
+
+
+class Asked(dict[str, str]):
+    """An environment that notes what is asked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
+        """As that of a dictionary."""
+        self.names.add(name)
+        return super().get(name, default)
+
+
+def test_no_variable_that_the_settings_ask_for_is_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(env._environment)
+    monkeypatch.setattr(env, "_environment", asked)
+    runpy.run_path(str(base_dir / "headline" / "settings.py"))
+    assert {"DJANGO_ALLOWED_HOSTS", "SITE_URL"} <= asked.names
+    environment = dict.fromkeys([*asked.names, "ENV_FILE", "PATH", "TEST_DATABASE"], "…")
+    clear_variables(environment)
+    assert environment.keys() == {"PATH", "TEST_DATABASE"}
+
+
+def test_the_callers_variables_change_no_test() -> None:
+    """Each of them is invalid, or would have Headline elsewhere."""
+    chosen = (test_files_of_a_test_run_stay_in_its_own_directory, test_manage_works_on_the_test_database)
+    tests = [f"{Path(__file__)}::{test.__name__}" for test in chosen]
+    environment = {**_outside_pytest(), **dict.fromkeys(read_variables(), "…")}
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=base_dir, env=environment, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def _outside_pytest() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if "PYTEST" not in name}
 
 
 @pytest.mark.parametrize("turn", [1, 2])
@@ -136,8 +177,7 @@ def test_a_killed_test_run_leaves_neither_servers_nor_files(tmp_path: Path) -> N
     (tmp_path / "test_inner.py").write_text(INNER_TEST)
     report = tmp_path / "report"
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-c", str(base_dir / "pyproject.toml")]
-    environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-    with Process([*command, str(tmp_path)], env={**environment, "INNER_REPORT": str(report)}) as run:
+    with Process([*command, str(tmp_path)], env={**_outside_pytest(), "INNER_REPORT": str(report)}) as run:
         eventually(lambda: report.exists() and report.read_text() or not run.alive(), timeout=90)
         assert run.alive(), run.output
         directory = report.read_text()

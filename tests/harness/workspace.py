@@ -15,8 +15,9 @@ _REAPER = 'cat > /dev/null; until rm -rf -- "$1"; do sleep 0.1; done'
 class Workspace:
     """A directory for servers and files of one run; a context manager."""
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="headline-tests-"))
+    def __init__(self, parent: Path | None = None) -> None:
+        """In `parent`, or where temporary files are."""
+        self.path = Path(tempfile.mkdtemp(prefix="headline-tests-", dir=parent))
         self._reaper = subprocess.Popen(
             ["sh", "-c", _REAPER, "sh", str(self.path)],
             stdin=subprocess.PIPE,

@@ -37,6 +37,7 @@ def test_make_alone_lists_every_command() -> None:
         "databases",
         "screens",
         "replay",
+        "bare",
         "lock",
         "sbom",
         "clean",
@@ -86,10 +87,10 @@ def _children(pid: int) -> list[str]:
     return direct + [child for parent in direct for child in _children(int(parent))]
 
 
-def test_the_build_server_lints_and_then_tests() -> None:
+def test_the_build_server_lints_tests_and_starts_a_newsroom_on_a_bare_debian() -> None:
     script = base_dir / ".ci" / "run"
     assert os.access(script, os.X_OK)
-    assert script.read_text().splitlines()[-3:] == ["make lint", "make test-fast", "make test"]
+    assert script.read_text().splitlines()[-4:] == ["make lint", "make test-fast", "make bare", "make test"]
 
 
 def test_the_build_server_takes_screenshots() -> None:

@@ -10,7 +10,6 @@ import json
 import re
 import secrets
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,14 @@ from pathlib import Path
 import pytest
 
 from tests.harness import base_dir, eventually
-from tests.replay.machine import Machine, make_base
+from tests.replay.conftest import RootWith, git
+from tests.replay.machine import Machine
 
 pytestmark = pytest.mark.replay
 
 DOCUMENT = (base_dir / "docs" / "operations.md").read_text(encoding="utf-8")
-BASE = base_dir / "var" / "replay" / "base"
+PACKAGES = ("ca-certificates", "curl", "iproute2")
+"""What Debian's installer leaves there, besides the minimum."""
 REPOSITORY = "/srv/headline.git"
 BACKUPS = "/srv/backups"
 CERTIFICATES = "/etc/letsencrypt/live/news.example.org"
@@ -114,17 +115,6 @@ def findings(machine: Machine) -> set[str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository: this version, and later a version with a migration and another page."""
-    path = tmp_path_factory.mktemp("source") / "headline"
-    state = _git(base_dir, "stash", "create") or "HEAD"
-    _git(base_dir, "clone", "--quiet", str(base_dir), str(path))
-    _git(path, "fetch", "--quiet", str(base_dir), _git(base_dir, "rev-parse", state))
-    _git(path, "checkout", "--quiet", "-B", "main", "FETCH_HEAD")
-    return path
-
-
 def release_later_version(source: Path) -> None:
     """Commit and tag it."""
     migrations = source / "articles" / "migrations"
@@ -132,15 +122,10 @@ def release_later_version(source: Path) -> None:
     (migrations / f"{int(last[:4]) + 1:04}_later.py").write_text(LATER.format(last=last))
     page = source / "templates" / "base.html"
     page.write_text(page.read_text().replace("</body>", "<!-- the later version --></body>"))
-    _git(source, "add", "--all")
+    git(source, "add", "--all")
     author = ["-c", "user.name=Later", "-c", "user.email=later@example.org"]
-    _git(source, *author, "commit", "--quiet", "-m", "Later version")
-    _git(source, "tag", "v0.2.0")
-
-
-def _git(directory: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=directory, check=True, stdout=subprocess.PIPE, text=True)
-    return done.stdout.strip()
+    git(source, *author, "commit", "--quiet", "-m", "Later version")
+    git(source, "tag", "v0.2.0")
 
 
 def prepare(machine: Machine) -> None:
@@ -148,11 +133,7 @@ def prepare(machine: Machine) -> None:
     stand_in = Path(__file__).with_name("systemctl.py").read_text(encoding="utf-8")
     machine.write("/usr/local/bin/systemctl", stand_in, mode=0o755)
     machine.write("/usr/local/bin/certbot", CERTBOT, mode=0o755)
-    for name in ("/etc/resolv.conf", "/etc/hosts"):
-        machine.write(name, Path(name).read_text())
     machine.write("/root/.gitconfig", f'[url "{REPOSITORY}"]\n\tinsteadOf = https://example.org/headline.git\n')
-    authorities = Path("/etc/ssl/certs/ca-certificates.crt")
-    machine.write(str(authorities), authorities.read_text())
 
 
 def copy_repository(machine: Machine, source: Path) -> None:
@@ -206,23 +187,14 @@ print([TaskInfoLog.Status(log.status).name for log in logs])
             raise AssertionError(self.tasks_of(number), self._machine.check("cat /var/log/headline-*.log")) from None
 
 
-@pytest.fixture
-def disk() -> Iterator[Path]:
-    """A directory for the machine's files, about two gigabytes."""
-    BASE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BASE.parent) as path:
-        yield Path(path)
-
-
-def test_the_document(source: Path, disk: Path) -> None:
-    if not BASE.exists():
-        make_base(BASE)
+def test_the_document(source: Path, disk: Path, root_with: RootWith) -> None:
+    root = root_with(*PACKAGES)
     install, *rest = blocks("Install on Debian 12")
-    with Machine(BASE, disk, online=True) as machine:
+    with Machine(root, disk, online=True) as machine:
         prepare(machine)
         copy_repository(machine, source)
         follow(machine, [install])
-    with Machine(BASE, disk, online=False) as machine:
+    with Machine(root, disk, online=False) as machine:
         machine.check("cd /opt/headline; export DJANGO_SUPERUSER_PASSWORD=correct-horse-battery-staple")
         machine.check("for name in mariadb redis-server nginx; do service $name start; done")  # as their packages do
         follow(machine, [*rest, *blocks("Doctor"), *blocks("Backup")])
