@@ -17,11 +17,13 @@ from django.utils.translation import pgettext_lazy
 from scheduling import json_rows, row_locks
 from scheduling.clock import database_now
 from scheduling.compiled import Statement, update_statement, write_for
+from scheduling.conf import conf
 from scheduling.fields import ExactCharField
 from scheduling.instances import instance_of_row
 
 TASK_TYPE_LENGTH = 64
 KEY_LENGTH = 191
+_MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
@@ -200,17 +202,31 @@ class TaskInfoLog(TaskIdentity):
         return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
 
 
+class WorkerHeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
+    """Filters for workers."""
+
+    def alive(self, now: datetime) -> Self:
+        """Workers that run and have missed few heartbeats at most."""
+        return self.filter(stopped_at=None, seen_at__gte=_alive_since(now))
+
+
 class WorkerHeartbeat(models.Model):
-    """The last heartbeat of a worker process."""
+    """The last heartbeat of a worker process.
+
+    That of a worker that was stopped is kept until another one starts or stops, to tell when the last one was seen.
+    """
 
     name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
     task_types = models.JSONField(_("types it runs"), default=list)
     started_at = models.DateTimeField(_("started"))
     seen_at = models.DateTimeField(_("last seen"), db_index=True)
+    stopped_at = models.DateTimeField(_("stopped"), null=True, blank=True)
     clock_offset_ms = models.FloatField(_("clock offset (ms)"), default=0.0)
     queue = models.CharField(_("queue"), max_length=20, default="")
     refused = models.JSONField(_("refused work"), default=list, null=True)
     metrics = models.JSONField(_("metrics"), default=list, null=True)
+
+    objects = WorkerHeartbeatQuerySet.as_manager()
 
     class Meta:
         db_table = "taskinfo_workers"
@@ -219,6 +235,15 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def is_alive(self, now: datetime) -> bool:
+        """As `WorkerHeartbeatQuerySet.alive`."""
+        return self.stopped_at is None and self.seen_at >= _alive_since(now)
+
+
+def _alive_since(now: datetime) -> datetime:
+    """A worker that was last seen before this counts as dead."""
+    return now - timedelta(seconds=_MISSED_HEARTBEATS * conf.HEARTBEAT_INTERVAL)
 
 
 class Installation(models.Model):

@@ -26,7 +26,6 @@ from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
 from scheduling.mysql.servers import Server
-from scheduling.services.measuring import alive_since
 
 _JOBS = f"# django-cronjobs for {settings.CRONTAB_DJANGO_PROJECT_NAME}"
 _CRON_PATIENCE = 180  # seconds; the jobs write to their log each minute
@@ -39,7 +38,7 @@ _PROBE_TAG = "doctor"  # no response shows it
 def check_clocks() -> Iterator[Finding]:
     """The clocks of the workers' machines, and of the nodes of the database."""
     advice = _("Run a time service such as chrony on that machine and on the database's.")
-    alive = WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(read_database_clock()))
+    alive = WorkerHeartbeat.objects.alive(read_database_clock())
     for name, milliseconds in alive.order_by("name").values_list("name", "clock_offset_ms"):
         if abs(seconds := milliseconds / 1000) > conf.CLOCK_TOLERANCE:
             text = _("The database's clock differs from that of the worker %(name)s by %(seconds)+.1f seconds.")
