@@ -201,6 +201,8 @@ class TaskInfoLogAdmin(TaskAdmin):
     @admin.display(description=_("late (ms)"))
     def late_ms(self, log: TaskInfoLog) -> str | None:
         """The lateness in milliseconds."""
+        if log.is_unmeasured:
+            return gettext("not measured")
         return None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
 
     @admin.display(description=_("error"))

@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 
 from scheduling import json_rows, row_locks
 from scheduling.clock import database_now
-from scheduling.compiled import Statement, update_statement, write_for
+from scheduling.compiled import GIVEN_TIME, Statement, update_statement, write_for
 from scheduling.conf import conf
 from scheduling.fields import ExactCharField
 from scheduling.instances import instance_of_row
@@ -140,6 +140,10 @@ class TaskInfo(TaskIdentity):
         """The time from which lateness counts: not before the task was requested."""
         return max(self.execute_time, self.promised_at)
 
+    def lateness(self, committed_at: datetime) -> timedelta:
+        """How late the task is if its effect was committed then; never negative."""
+        return max(committed_at - self.due, timedelta())
+
     @property
     def topic(self) -> tuple[str, int]:
         """The task's topic: `(task_type, priority)`."""
@@ -172,9 +176,20 @@ class TaskInfoLog(TaskIdentity):
         FAILED = 3, _("Failed")
 
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
-    executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
+    executed_at = models.DateTimeField(
+        _("executed"),
+        null=True,
+        blank=True,
+        help_text=_("When its effect was committed, measured after the commit; without a lateness, shortly before it."),
+    )
     lateness = models.DurationField(
-        _("lateness"), null=True, blank=True, help_text=_("Executed minus due, or minus promised if that was later.")
+        _("lateness"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "Executed minus due, or minus promised if that was later. "
+            "Empty if the worker died between the commit and this measurement."
+        ),
     )
     worker = models.CharField(_("worker"), max_length=100, blank=True, default="")
     error = models.TextField(_("error"), blank=True, default="")
@@ -198,8 +213,13 @@ class TaskInfoLog(TaskIdentity):
 
     @property
     def lateness_ms(self) -> float | None:
-        """Lateness in milliseconds, or None before the task ran."""
+        """Lateness in milliseconds; None before the task ran, and if its commit was not measured."""
         return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether it was executed, but its worker died before it measured how late."""
+        return self.status == self.Status.EXECUTED and self.lateness is None
 
 
 class WorkerHeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
@@ -277,7 +297,7 @@ def records_of(ids: Collection[int]) -> TaskInfoLogQuerySet:
 
 
 def close_executed(ids: Collection[int], *, attempts: int, worker: str) -> None:
-    """Close open records as executed now, with their lateness."""
+    """Close open records as executed now; how late is not known before the commit, see `note_lateness`."""
     write_for(_executed, ids, attempts, worker)
 
 
@@ -289,10 +309,24 @@ def _executed(ids: Collection[int], attempts: int, worker: str) -> Statement:
         updated_at=now,
         status=TaskInfoLog.Status.EXECUTED,
         executed_at=now,
-        lateness=now - Greatest("execute_time", "promised_at"),
+        lateness=None,
         attempts=attempts,
         worker=worker,
         error="",
+    )
+
+
+def note_lateness(ids: Collection[int], *, committed_at: datetime | None) -> None:
+    """Complete records of executed tasks with the time that was measured after their commit."""
+    write_for(_measured, ids, given=committed_at)
+
+
+def _measured(ids: Collection[int]) -> Statement:
+    """As `TaskInfo.lateness`."""
+    return update_statement(
+        records_of(ids).filter(status=TaskInfoLog.Status.EXECUTED, lateness=None),
+        executed_at=GIVEN_TIME,
+        lateness=Greatest(GIVEN_TIME - Greatest("execute_time", "promised_at"), timedelta()),
     )
 
 

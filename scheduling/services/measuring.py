@@ -28,18 +28,21 @@ Topic = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How late tasks ran, in milliseconds; None where nothing ran."""
+    """How late tasks ran, in milliseconds; None where nothing ran, or nothing was measured."""
 
-    count: int
+    count: int  #: executed tasks
     p50: float | None
     p99: float | None
     max: float | None
+    unmeasured: int = 0  #: those of them whose worker died before it measured how late; in no other figure
 
     @classmethod
-    def of(cls, values: Iterable[timedelta]) -> Lateness:
-        """The figures of `values`; percentiles by nearest rank."""
-        sizes = sorted(value / timedelta(milliseconds=1) for value in values)
-        return cls(len(sizes), _percentile(sizes, 50), _percentile(sizes, 99), _percentile(sizes, 100))
+    def of(cls, values: Iterable[timedelta | None]) -> Lateness:
+        """The figures of `values`, None for what was not measured; percentiles by nearest rank."""
+        given = list(values)
+        sizes = sorted(value / timedelta(milliseconds=1) for value in given if value is not None)
+        figures = _percentile(sizes, 50), _percentile(sizes, 99), _percentile(sizes, 100)
+        return cls(len(given), *figures, unmeasured=len(given) - len(sizes))
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:
@@ -49,7 +52,7 @@ def _percentile(ordered: Sequence[float], percent: int) -> float | None:
 def lateness(now: datetime, minutes: float) -> Lateness:
     """How late the tasks ran that were executed in the last `minutes`."""
     executed = TaskInfoLog.objects.executed_since(now - timedelta(minutes=minutes)).order_by("-updated_at")
-    return Lateness.of(log.lateness for log in executed.only("lateness")[:SAMPLE] if log.lateness is not None)
+    return Lateness.of(executed.values_list("lateness", flat=True)[:SAMPLE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,8 @@ def lateness_by_hour(now: datetime, hours: int, task_types: Collection[str]) -> 
     """How late the tasks of some types ran in the last `hours`, the present one included."""
     first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
     runs = TaskInfoLog.objects.executed_since(first).filter(task_type__in=task_types).order_by("-updated_at")
-    found = [(at, late) for at, late in runs.values_list("updated_at", "lateness")[:SAMPLE] if late is not None]
-    by_hour: defaultdict[int, list[timedelta]] = defaultdict(list)
+    found = list(runs.values_list("updated_at", "lateness")[:SAMPLE])
+    by_hour: defaultdict[int, list[timedelta | None]] = defaultdict(list)
     for moment, late in found:
         by_hour[(moment - first) // timedelta(hours=1)].append(late)
     spans = [(first + timedelta(hours=number), Lateness.of(by_hour[number])) for number in range(hours)]

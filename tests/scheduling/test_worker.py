@@ -111,7 +111,7 @@ def test_polling_once_runs_what_is_due_and_ends(queue: dict[str, str], manage: M
     due, later = add_probes("note", 3), add_probes("note", 2, due_in=600)
     done = manage("poll", env=queue)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"executed=3 failed=0 late_max_ms=\d+\n", done.stdout)
+    assert re.fullmatch(r"executed=3 failed=0 late_max_ms=\d+\.\d\n", done.stdout)
     assert set(TaskInfo.objects.values_list("pk", flat=True)) == {task.pk for task in later}
     assert Effect.objects.count() == len(due)
 
