@@ -49,7 +49,7 @@ from articles.task_types import (
 )
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.registry import Drop, Postpone, Verdict, handler, reconciler
-from scheduling.services import clock, lock_by_ids, of_ids, retried
+from scheduling.services import clock, lock_by_ids, of_ids, of_task, retried
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo
@@ -73,6 +73,12 @@ def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): title for pk, title in Article.objects.filter(pk__in=ids).values_list("pk", "title")}
 
 
+def _log_lateness(done: str, tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
+    late = max(task.lateness(committed_at) for task in tasks) / timedelta(milliseconds=1)
+    text, count, which = "%s %d %s, late %.1f ms at most", len(tasks), of_ids("article", [*map(_subject, tasks)])
+    logger.info(text, done, count, "article" if count == 1 else "articles", late, extra=which)
+
+
 def _prepare_to_publish() -> None:
     with source(Source.WORKER):
         prepare_to_publish()
@@ -85,22 +91,38 @@ def _prepare_to_publish() -> None:
     recoverable=True,
     runs_ahead=True,
     prepare=_prepare_to_publish,
+    after_commit=partial(_log_lateness, "published"),
 )
 def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the articles that are due."""
-    return _run(publish_due, tasks, "published")
+    return _run(publish_due, tasks)
 
 
-@handler(UNPUBLISH, label=_("Unpublication"), namer=titles, recoverable=True, runs_ahead=True)
+@handler(
+    UNPUBLISH,
+    label=_("Unpublication"),
+    namer=titles,
+    recoverable=True,
+    runs_ahead=True,
+    after_commit=partial(_log_lateness, "unpublished"),
+)
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Unpublish the articles that are due."""
-    return _run(unpublish_due, tasks, "unpublished")
+    return _run(unpublish_due, tasks)
 
 
-@handler(UPDATE, waits_for_locks=True, label=_("Update"), namer=titles, recoverable=True, runs_ahead=True)
+@handler(
+    UPDATE,
+    waits_for_locks=True,
+    label=_("Update"),
+    namer=titles,
+    recoverable=True,
+    runs_ahead=True,
+    after_commit=partial(_log_lateness, "updated"),
+)
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""
-    return _run(update_due, tasks, "updated")
+    return _run(update_due, tasks)
 
 
 def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
@@ -111,7 +133,21 @@ def names(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     return {str(pk): name for pk, name in Release.objects.filter(pk__in=ids).values_list("pk", "name")}
 
 
-@handler(RELEASE, waits_for_locks=True, label=_("Release"), namer=names, recoverable=True, runs_ahead=True)
+def _log_release(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
+    for task in tasks:
+        text = "published a release, late %.1f ms"
+        logger.info(text, task.lateness(committed_at) / timedelta(milliseconds=1), extra=of_task(task))
+
+
+@handler(
+    RELEASE,
+    waits_for_locks=True,
+    label=_("Release"),
+    namer=names,
+    recoverable=True,
+    runs_ahead=True,
+    after_commit=_log_release,
+)
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
@@ -209,23 +245,14 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return verdicts
 
 
-def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo], done: str) -> Mapping[int, Verdict]:
+def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     subjects = {task.task_id: _subject(task) for task in tasks}
     with source(Source.WORKER):
         outcome = effect(set(subjects.values()))
     if outcome.early:
         transaction.on_commit(partial(_sync_tasks, outcome.early), robust=True)
-    if dues := [task.due for task in tasks if subjects[task.task_id] in outcome.done]:
-        transaction.on_commit(partial(_log_lateness, done, outcome.done, min(dues)), robust=True)
     verdicts = _verdicts(outcome)
     return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
-
-
-def _log_lateness(done: str, articles: Collection[int], first_due: datetime) -> None:
-    """Log how late the latest article is after the commit, counting all waiting."""
-    late, count = (clock.now() - first_due) / timedelta(milliseconds=1), len(articles)
-    text, which = "%s %d %s, late %.0f ms at most", of_ids("article", articles)
-    logger.info(text, done, count, "article" if count == 1 else "articles", late, extra=which)
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:

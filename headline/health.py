@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -158,7 +159,7 @@ def _check_database() -> dict[str, Any]:
         "failed": failed_by_type().total(),
         "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
         "clock_offset_seconds": clock_offset(),
-        "lateness_ms": {"p50": late.p50, "p99": late.p99, "max": late.max, "count": late.count},
+        "lateness_ms": asdict(late),
     }
 
 

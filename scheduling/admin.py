@@ -28,7 +28,7 @@ from scheduling.exceptions import SchedulingError
 from scheduling.listing import CappedPaginator, OverdueFilter, TaskChangeList, TypeFilter, types_in
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import cancel_tasks, retry_task
-from scheduling.services.measuring import alive_since, overdue_before
+from scheduling.services.measuring import overdue_before
 
 Status = TaskInfoLog.Status
 
@@ -201,6 +201,8 @@ class TaskInfoLogAdmin(TaskAdmin):
     @admin.display(description=_("late (ms)"))
     def late_ms(self, log: TaskInfoLog) -> str | None:
         """The lateness in milliseconds."""
+        if log.is_unmeasured:
+            return gettext("not measured")
         return None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
 
     @admin.display(description=_("error"))
@@ -247,8 +249,8 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("alive"), boolean=True)
     def is_alive(self, worker: Any) -> bool:
-        """Whether its last heartbeat is recent."""
-        return bool(worker.seen_at >= alive_since(worker.read_at))
+        """Whether it was not stopped, and its last heartbeat is recent."""
+        return bool(worker.is_alive(worker.read_at))
 
     @admin.display(description=_("last seen"))
     def seen(self, worker: WorkerHeartbeat) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
 from scheduling.row_locks import ANY_IDS
@@ -22,6 +24,16 @@ Statement = tuple[str, Sequence[Any]]
 """SQL and its parameters."""
 
 _MOST = 200  # statements that a connection remembers
+
+
+class GivenTime(RawSQL):
+    """A time in a compiled statement that is another one at each execution."""
+
+    def __init__(self) -> None:
+        super().__init__("%s", (self,), output_field=models.DateTimeField())
+
+
+GIVEN_TIME = GivenTime()
 
 
 def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable) -> list[Any]:
@@ -46,10 +58,12 @@ def compiled_for(
     return _rows(queryset, compiler, _with_ids(statement, ids)) if ids else []
 
 
-def write_for(build: Callable[..., Statement], ids: Collection[int], *arguments: Hashable) -> None:
+def write_for(
+    build: Callable[..., Statement], ids: Collection[int], *arguments: Hashable, given: datetime | None = None
+) -> None:
     """Execute the writing statement `build(ids, *arguments)`; within a transaction, with the next one or the commit.
 
-    Without ids it only compiles.
+    `given` is its `GIVEN_TIME`. Without ids it only compiles.
     """
     connection = _connection()
     if connection.vendor != "sqlite":
@@ -58,6 +72,9 @@ def write_for(build: Callable[..., Statement], ids: Collection[int], *arguments:
         sql, parameters = build(ids, *arguments)
     if not ids:
         return
+    if given:
+        time = connection.ops.adapt_datetimefield_value(given)
+        parameters = [time if isinstance(one, GivenTime) else one for one in parameters]
     with pipelined(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
 

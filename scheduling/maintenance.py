@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from django.db import connections
+from django.db.models import Q
 
 from scheduling.circuit_breaker import Breakers, summary
 from scheduling.clock import clock
@@ -117,7 +118,7 @@ class Maintenance:
 
     def _beat_until_ended(self) -> None:
         self._repeat(self.beat_if_due)
-        self._delete_heartbeat()
+        self._note_stop()
 
     def sweep(self) -> None:
         """Requeue lost hints."""
@@ -169,13 +170,16 @@ class Maintenance:
             "metrics": snapshot(),
         }
         if not WorkerHeartbeat.objects.filter(name=self.worker).update(**values):
-            WorkerHeartbeat.objects.filter(seen_at__lt=now - _DELETE_AFTER).delete()
+            WorkerHeartbeat.objects.filter(Q(seen_at__lt=now - _DELETE_AFTER) | Q(stopped_at__lte=now)).delete()
             WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **values)
         self._beat_at, self._reported = time.monotonic(), summary(refused)
 
-    def _delete_heartbeat(self) -> None:
+    def _note_stop(self) -> None:
+        """Only the worker that was seen last is of interest, so its row replaces those that were stopped before."""
         try:
-            WorkerHeartbeat.objects.filter(name=self.worker).delete()
+            now = clock.now()
+            WorkerHeartbeat.objects.filter(name=self.worker).update(seen_at=now, stopped_at=now)
+            WorkerHeartbeat.objects.filter(stopped_at__lt=now).delete()
         except Exception as error:
-            log_failure(logger, "the worker's heartbeat could not be deleted; it expires after a day", error)
+            log_failure(logger, "the stop of the worker could not be noted; its heartbeat ages instead", error)
         connections.close_all()

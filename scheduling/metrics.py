@@ -42,7 +42,7 @@ class LatenessHistogram(Collector):
         """Count tasks, given by type and lateness."""
         with self._lock:
             for (task_type, lateness), count in late.items():
-                seconds = max(lateness.total_seconds(), 0.0)
+                seconds = lateness.total_seconds()
                 self._counts[task_type][bisect_left(_BOUNDS, seconds)] += count
                 self._seconds[task_type] += seconds * count
 

@@ -16,12 +16,14 @@ from django.utils.translation import pgettext_lazy
 
 from scheduling import json_rows, row_locks
 from scheduling.clock import database_now
-from scheduling.compiled import Statement, update_statement, write_for
+from scheduling.compiled import GIVEN_TIME, Statement, update_statement, write_for
+from scheduling.conf import conf
 from scheduling.fields import ExactCharField
 from scheduling.instances import instance_of_row
 
 TASK_TYPE_LENGTH = 64
 KEY_LENGTH = 191
+_MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Instant = datetime | Combinable
 """A point in time for SQL: an aware datetime, or an expression such as `database_now()`."""
@@ -138,6 +140,10 @@ class TaskInfo(TaskIdentity):
         """The time from which lateness counts: not before the task was requested."""
         return max(self.execute_time, self.promised_at)
 
+    def lateness(self, committed_at: datetime) -> timedelta:
+        """How late the task is if its effect was committed then; never negative."""
+        return max(committed_at - self.due, timedelta())
+
     @property
     def topic(self) -> tuple[str, int]:
         """The task's topic: `(task_type, priority)`."""
@@ -170,9 +176,20 @@ class TaskInfoLog(TaskIdentity):
         FAILED = 3, _("Failed")
 
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.SCHEDULED)
-    executed_at = models.DateTimeField(_("executed"), null=True, blank=True)
+    executed_at = models.DateTimeField(
+        _("executed"),
+        null=True,
+        blank=True,
+        help_text=_("When its effect was committed, measured after the commit; without a lateness, shortly before it."),
+    )
     lateness = models.DurationField(
-        _("lateness"), null=True, blank=True, help_text=_("Executed minus due, or minus promised if that was later.")
+        _("lateness"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "Executed minus due, or minus promised if that was later. "
+            "Empty if the worker died between the commit and this measurement."
+        ),
     )
     worker = models.CharField(_("worker"), max_length=100, blank=True, default="")
     error = models.TextField(_("error"), blank=True, default="")
@@ -196,21 +213,40 @@ class TaskInfoLog(TaskIdentity):
 
     @property
     def lateness_ms(self) -> float | None:
-        """Lateness in milliseconds, or None before the task ran."""
+        """Lateness in milliseconds; None before the task ran, and if its commit was not measured."""
         return None if self.lateness is None else self.lateness / timedelta(milliseconds=1)
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether it was executed, but its worker died before it measured how late."""
+        return self.status == self.Status.EXECUTED and self.lateness is None
+
+
+class WorkerHeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
+    """Filters for workers."""
+
+    def alive(self, now: datetime) -> Self:
+        """Workers that run and have missed few heartbeats at most."""
+        return self.filter(stopped_at=None, seen_at__gte=_alive_since(now))
 
 
 class WorkerHeartbeat(models.Model):
-    """The last heartbeat of a worker process."""
+    """The last heartbeat of a worker process.
+
+    That of a worker that was stopped is kept until another one starts or stops, to tell when the last one was seen.
+    """
 
     name = models.CharField(_("worker"), max_length=100, primary_key=True, help_text=_("host:process"))
     task_types = models.JSONField(_("types it runs"), default=list)
     started_at = models.DateTimeField(_("started"))
     seen_at = models.DateTimeField(_("last seen"), db_index=True)
+    stopped_at = models.DateTimeField(_("stopped"), null=True, blank=True)
     clock_offset_ms = models.FloatField(_("clock offset (ms)"), default=0.0)
     queue = models.CharField(_("queue"), max_length=20, default="")
     refused = models.JSONField(_("refused work"), default=list, null=True)
     metrics = models.JSONField(_("metrics"), default=list, null=True)
+
+    objects = WorkerHeartbeatQuerySet.as_manager()
 
     class Meta:
         db_table = "taskinfo_workers"
@@ -219,6 +255,15 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def is_alive(self, now: datetime) -> bool:
+        """As `WorkerHeartbeatQuerySet.alive`."""
+        return self.stopped_at is None and self.seen_at >= _alive_since(now)
+
+
+def _alive_since(now: datetime) -> datetime:
+    """A worker that was last seen before this counts as dead."""
+    return now - timedelta(seconds=_MISSED_HEARTBEATS * conf.HEARTBEAT_INTERVAL)
 
 
 class Installation(models.Model):
@@ -252,7 +297,7 @@ def records_of(ids: Collection[int]) -> TaskInfoLogQuerySet:
 
 
 def close_executed(ids: Collection[int], *, attempts: int, worker: str) -> None:
-    """Close open records as executed now, with their lateness."""
+    """Close open records as executed now; how late is not known before the commit, see `note_lateness`."""
     write_for(_executed, ids, attempts, worker)
 
 
@@ -264,10 +309,24 @@ def _executed(ids: Collection[int], attempts: int, worker: str) -> Statement:
         updated_at=now,
         status=TaskInfoLog.Status.EXECUTED,
         executed_at=now,
-        lateness=now - Greatest("execute_time", "promised_at"),
+        lateness=None,
         attempts=attempts,
         worker=worker,
         error="",
+    )
+
+
+def note_lateness(ids: Collection[int], *, committed_at: datetime | None) -> None:
+    """Complete records of executed tasks with the time that was measured after their commit."""
+    write_for(_measured, ids, given=committed_at)
+
+
+def _measured(ids: Collection[int]) -> Statement:
+    """As `TaskInfo.lateness`."""
+    return update_statement(
+        records_of(ids).filter(status=TaskInfoLog.Status.EXECUTED, lateness=None),
+        executed_at=GIVEN_TIME,
+        lateness=Greatest(GIVEN_TIME - Greatest("execute_time", "promised_at"), timedelta()),
     )
 
 

@@ -18,6 +18,11 @@ other task waits.
 `runs_ahead=True` is for handlers that take the time from the database and only write to it: their transaction may begin
 some milliseconds before the tasks are due, as of the due time, so that only its commit is left at that time.
 
+`after_commit` is called with the tasks of a batch that were executed (neither dropped nor postponed) and the time of
+their commit, measured by the database's clock right after it: once, outside any transaction, and before the next batch,
+so it should be quick. An error in it is logged; the tasks are done. It is not called if the worker dies, or loses the
+database, between the commit and this call.
+
 `prepare` is called without arguments in each thread that is going to run the handler, before the first task is due: it
 may compile the statements of the handler.
 
@@ -34,6 +39,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING
 
@@ -62,6 +68,7 @@ class Postpone:
 
 Verdict = Drop | Postpone
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
+AfterCommit = Callable[["Sequence[TaskInfo]", datetime], object]
 Reconciler = Callable[[], int]
 Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
 """Maps task keys to the names of their subjects, for those that this user may see."""
@@ -81,6 +88,7 @@ class Handler:
     runs_ahead: bool = False
     lease: float | None = None
     prepare: Callable[[], object] | None = None
+    after_commit: AfterCommit | None = None
 
     def run(self, tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict] | None:
         """Call the function; raises `ImproperHandler` if it returns a generator or coroutine that has not ended."""
@@ -112,6 +120,7 @@ def handler(
     runs_ahead: bool = False,
     lease: float | None = None,
     prepare: Callable[[], object] | None = None,
+    after_commit: AfterCommit | None = None,
 ) -> Callable[[HandlerFunction], HandlerFunction]:
     """Register the decorated function for `task_type`.
 
@@ -140,6 +149,7 @@ def handler(
             runs_ahead,
             lease,
             prepare,
+            after_commit,
         )
         return function
 

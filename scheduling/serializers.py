@@ -47,7 +47,12 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
     task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
     lateness_ms = serializers.FloatField(
-        read_only=True, allow_null=True, help_text=_("Executed minus due, or minus promised if that was later.")
+        read_only=True,
+        allow_null=True,
+        help_text=_(
+            "Executed minus due, or minus promised if that was later. "
+            "Empty if the worker died between the commit and this measurement."
+        ),
     )
 
     class Meta:

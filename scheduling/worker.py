@@ -253,8 +253,8 @@ class Worker:
         self._collect_garbage()
         if report.handled:
             logger.info(
-                "executed=%d failed=%d dropped=%d late_max_ms=%.1f",
-                report.executed, report.failed, report.dropped, report.late_max.total_seconds() * 1000,
+                "executed=%d failed=%d dropped=%d %s",
+                report.executed, report.failed, report.dropped, report.punctuality,
                 extra=of_ids("task", [task_id for ids in found.popped.ids.values() for task_id in ids]),
             )  # fmt: skip
         self.idle_rounds = 0 if report.handled else self.idle_rounds + 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from django.db import transaction
@@ -18,9 +17,7 @@ from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services import clock, lock_by_ids, read_database_clock
-
-logger = logging.getLogger(__name__)
+from scheduling.services import lock_by_ids, read_database_clock
 
 RELEASED = "released"
 """The action in the audit log for a release that was published at its time."""
@@ -48,10 +45,10 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
         return Drop("the release's time has not come")
     if not _lock_members(release, until):
         return Postpone()
-    return _run(release, release.publish_at)
+    return _run(release)
 
 
-def _run(release: Release, due: datetime) -> Drop | None:
+def _run(release: Release) -> Drop | None:
     members, now = loaded_members(release), read_database_clock()
     with speaking_to(release.created_by):
         problems = find_problems(members, now)
@@ -60,14 +57,7 @@ def _run(release: Release, due: datetime) -> Drop | None:
         return Drop("the release failed; its page says why")  # without headlines: operators read this
     apply_release(release, members, at=now, by=None)
     _close(release, now)
-    transaction.on_commit(partial(_log_lateness, release.pk, len(members), due), robust=True)
     return None
-
-
-def _log_lateness(release_id: int, members: int, due: datetime) -> None:
-    """Log how late it is after the commit."""
-    late = (clock.now() - due) / timedelta(milliseconds=1)
-    logger.info("released %d articles, late %.0f ms", members, late, extra={"release_id": release_id})
 
 
 def _close(release: Release, now: datetime) -> None:

@@ -25,7 +25,6 @@ from headline.doctor.problems import CLOCK_LIMIT
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.models import WorkerHeartbeat
-from scheduling.services.measuring import alive_since
 
 if TYPE_CHECKING:  # it imports MySQLdb, which an installation on SQLite may lack
     from scheduling.mysql.servers import Server
@@ -41,7 +40,7 @@ _PROBE_TAG = "doctor"  # no response shows it
 def check_clocks() -> Iterator[Finding]:
     """The clocks of the workers' machines, and of the nodes of the database."""
     advice = _("Run a time service such as chrony on that machine and on the database's.")
-    alive = WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(read_database_clock()))
+    alive = WorkerHeartbeat.objects.alive(read_database_clock())
     for name, milliseconds in alive.order_by("name").values_list("name", "clock_offset_ms"):
         if abs(seconds := milliseconds / 1000) > conf.CLOCK_TOLERANCE:
             text = _("The database's clock differs from that of the worker %(name)s by %(seconds)+.1f seconds.")

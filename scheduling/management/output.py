@@ -10,6 +10,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from scheduling.services.finding import FoundTask
 
+NOT_MEASURED = "not measured"
 _ERROR_LENGTH = 60  # characters of an error in a table
 
 
@@ -39,7 +40,7 @@ def as_dict(found: FoundTask) -> dict[str, Any]:
 def as_row(found: FoundTask) -> list[object]:
     """A task as a row of the table under `HEADINGS`."""
     log = found.log
-    late = None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
+    late = NOT_MEASURED if log.is_unmeasured else None if log.lateness_ms is None else f"{log.lateness_ms:.1f}"
     error = log.error.strip().rpartition("\n")[2][:_ERROR_LENGTH]
     due = found.next_attempt or log.execute_time
     return [log.task_id, log.task_type, log.priority, log.key, found.status, due, late, log.attempts, error]
@@ -67,6 +68,12 @@ def as_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
+
+
+def as_text(found: FoundTask) -> str:
+    """A task for users."""
+    measured = {"lateness_ms": NOT_MEASURED} if found.log.is_unmeasured else {}
+    return as_list(as_dict(found) | measured)
 
 
 def as_list(values: Mapping[str, object]) -> str:

@@ -8,7 +8,7 @@ from scheduling.compiled import Statement, compiled_for, compiled_once, pipeline
 from scheduling.failures import trouble_of
 from scheduling.instances import instance_of_row
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
-from scheduling.log_fields import of_ids
+from scheduling.log_fields import of_ids, of_task
 from scheduling.row_locks import IdList, among, lock_by_ids
 from scheduling.services.adding import add_task, add_tasks
 from scheduling.services.changing import (
@@ -79,6 +79,7 @@ __all__ = [
     "insert_rows",
     "lock_by_ids",
     "of_ids",
+    "of_task",
     "overdue_before",
     "overdue_by_topic",
     "pending_times",

@@ -19,6 +19,7 @@ from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
 from scheduling.json_rows import update_by_ids
 from scheduling.models import TaskInfo, TaskInfoQuerySet, by_ids, close_executed
 from scheduling.queues import get_queue
+from scheduling.services.commits import Commit
 from scheduling.services.retry import record_expired_lease, record_failure
 from scheduling.transactions import retried
 from scheduling.validation import checked_priority, checked_seconds, checked_task_type
@@ -93,7 +94,9 @@ def renew_lease(task: TaskInfo, seconds: float) -> bool:
 @retried
 def complete_task(task_id: int, *, lease_token: str) -> None:
     """Close a leased task as executed. Raises `LeaseLost` if it was leased again, rescheduled, cancelled or closed."""
+    commit = Commit()
     task = _leased(task_id, lease_token)
+    commit.executes([task])
     close_executed([task_id], attempts=task.attempts, worker="outside")
     by_ids([task_id]).delete()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
 
 from scheduling.clock import is_read_only
 from scheduling.conf import conf
@@ -22,25 +22,27 @@ from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, WorkerHea
 
 COUNT_LIMIT = 10_000  #: where counting stops
 SAMPLE = 5_000  #: latest tasks whose lateness is read
-_MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Topic = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How late tasks ran, in milliseconds; None where nothing ran."""
+    """How late tasks ran, in milliseconds; None where nothing ran, or nothing was measured."""
 
-    count: int
+    count: int  #: executed tasks
     p50: float | None
     p99: float | None
     max: float | None
+    unmeasured: int = 0  #: those of them whose worker died before it measured how late; in no other figure
 
     @classmethod
-    def of(cls, values: Iterable[timedelta]) -> Lateness:
-        """The figures of `values`; percentiles by nearest rank."""
-        sizes = sorted(value / timedelta(milliseconds=1) for value in values)
-        return cls(len(sizes), _percentile(sizes, 50), _percentile(sizes, 99), _percentile(sizes, 100))
+    def of(cls, values: Iterable[timedelta | None]) -> Lateness:
+        """The figures of `values`, None for what was not measured; percentiles by nearest rank."""
+        given = list(values)
+        sizes = sorted(value / timedelta(milliseconds=1) for value in given if value is not None)
+        figures = _percentile(sizes, 50), _percentile(sizes, 99), _percentile(sizes, 100)
+        return cls(len(given), *figures, unmeasured=len(given) - len(sizes))
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float | None:
@@ -50,7 +52,7 @@ def _percentile(ordered: Sequence[float], percent: int) -> float | None:
 def lateness(now: datetime, minutes: float) -> Lateness:
     """How late the tasks ran that were executed in the last `minutes`."""
     executed = TaskInfoLog.objects.executed_since(now - timedelta(minutes=minutes)).order_by("-updated_at")
-    return Lateness.of(log.lateness for log in executed.only("lateness")[:SAMPLE] if log.lateness is not None)
+    return Lateness.of(executed.values_list("lateness", flat=True)[:SAMPLE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ def lateness_by_hour(now: datetime, hours: int, task_types: Collection[str]) -> 
     """How late the tasks of some types ran in the last `hours`, the present one included."""
     first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
     runs = TaskInfoLog.objects.executed_since(first).filter(task_type__in=task_types).order_by("-updated_at")
-    found = [(at, late) for at, late in runs.values_list("updated_at", "lateness")[:SAMPLE] if late is not None]
-    by_hour: defaultdict[int, list[timedelta]] = defaultdict(list)
+    found = list(runs.values_list("updated_at", "lateness")[:SAMPLE])
+    by_hour: defaultdict[int, list[timedelta | None]] = defaultdict(list)
     for moment, late in found:
         by_hour[(moment - first) // timedelta(hours=1)].append(late)
     spans = [(first + timedelta(hours=number), Lateness.of(by_hour[number])) for number in range(hours)]
@@ -139,7 +141,7 @@ class Refused:
 def refused_work(now: datetime) -> list[Refused]:
     """Work refused according to the heartbeats of live workers, and by a read-only database."""
     found: defaultdict[Trouble, list[dict[str, str]]] = defaultdict(list)
-    for rows in WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).values_list("refused", flat=True):
+    for rows in WorkerHeartbeat.objects.alive(now).values_list("refused", flat=True):
         for row in rows or ():
             found[_trouble(row["trouble"])].append(row)
     refused = [_refused(trouble, rows) for trouble, rows in found.items()]
@@ -166,32 +168,27 @@ class Workers:
     count: int
     task_types: frozenset[str]  #: the types they run
     queues: frozenset[str]  #: their queues: "redis", or "database" while Redis is away or not used
-    last_sign: float | None  #: seconds since the last heartbeat, also of a dead worker; None: never
+    last_sign: float | None  #: seconds since one was last seen, also one that stopped or died; None: never
 
 
 def workers(now: datetime) -> Workers:
     """The workers that are alive at `now`."""
-    known = list(WorkerHeartbeat.objects.order_by("-seen_at"))
-    alive = [worker for worker in known if worker.seen_at >= alive_since(now)]
+    alive = list(WorkerHeartbeat.objects.alive(now))
+    last_seen = WorkerHeartbeat.objects.aggregate(at=Max("seen_at"))["at"]
     return Workers(
         count=len(alive),
         task_types=frozenset(task_type for worker in alive for task_type in worker.task_types),
         queues=frozenset(worker.queue for worker in alive),
-        last_sign=(now - known[0].seen_at).total_seconds() if known else None,
+        last_sign=(now - last_seen).total_seconds() if last_seen else None,
     )
 
 
 def worker_metrics(now: datetime) -> dict[str, list[dict[str, Any]]]:
     """The metrics of live workers, by name."""
-    alive = WorkerHeartbeat.objects.filter(seen_at__gte=alive_since(now)).order_by("name")
+    alive = WorkerHeartbeat.objects.alive(now).order_by("name")
     return {name: rows or [] for name, rows in alive.values_list("name", "metrics")}
 
 
 def works_without_redis(alive: Workers) -> bool:
     """Whether some of these workers use the database queue although Redis is configured."""
     return bool(conf.REDIS_URL) and "database" in alive.queues
-
-
-def alive_since(now: datetime) -> datetime:
-    """A worker that was last seen before this counts as dead."""
-    return now - timedelta(seconds=_MISSED_HEARTBEATS * conf.HEARTBEAT_INTERVAL)

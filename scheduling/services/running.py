@@ -34,9 +34,19 @@ from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
 from scheduling.log_fields import logged_with, of_ids
 from scheduling.metrics import refusals
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids, records_of
+from scheduling.models import (
+    TaskInfo,
+    TaskInfoLog,
+    TaskInfoQuerySet,
+    by_ids,
+    close_executed,
+    delete_by_ids,
+    note_lateness,
+    records_of,
+)
 from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Postpone, Verdict
+from scheduling.services.commits import Commit
 from scheduling.services.retry import max_attempts, record_failure
 from scheduling.transactions import retried
 
@@ -55,7 +65,8 @@ class RunReport:
     failed: int = 0  #: attempts that raised
     dropped: int = 0  #: tasks that their handler dropped
     refused: int = 0  #: tasks that the database refused; they are unchanged
-    late_max: timedelta = field(default_factory=timedelta)
+    late_max: timedelta | None = None  #: None: no commit was measured
+    unmeasured: int = 0  #: executed tasks whose commit was not measured
     popped: int = 0  #: hints taken from the queue
     late: Counter[tuple[str, timedelta]] = field(default_factory=Counter)  #: executed tasks by type and lateness
 
@@ -64,7 +75,8 @@ class RunReport:
         self.failed += other.failed
         self.dropped += other.dropped
         self.refused += other.refused
-        self.late_max = max(self.late_max, other.late_max)
+        self.late_max = max((late for late in (self.late_max, other.late_max) if late is not None), default=None)
+        self.unmeasured += other.unmeasured
         self.popped += other.popped
         self.late.update(other.late)
         return self
@@ -74,12 +86,27 @@ class RunReport:
         """Tasks that were executed, failed or dropped."""
         return self.executed + self.failed + self.dropped
 
+    @property
+    def punctuality(self) -> str:
+        """How late executed tasks were, as fields of a log line."""
+        none_measured = "unknown" if self.unmeasured else "0.0"
+        late = none_measured if self.late_max is None else f"{self.late_max / timedelta(milliseconds=1):.1f}"
+        return f"late_max_ms={late}" + (f" unmeasured={self.unmeasured}" if self.unmeasured else "")
+
+    def measured(self, tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
+        """Add how late executed tasks were."""
+        late = Counter((task.task_type, task.lateness(committed_at)) for task in tasks)
+        self.late += late
+        self.late_max = max(self.late_max or timedelta(), *(lateness for _, lateness in late))
+        self.unmeasured -= len(tasks)
+
 
 def prepare(task_types: Iterable[str], *, worker: str) -> None:
     """Compile the statements that run tasks of these types in this thread: otherwise its first tasks wait for that."""
     with transaction.atomic():
         compiled_for(_due_and_free, ())
         close_executed((), attempts=1, worker=worker)
+        note_lateness((), committed_at=None)
         for found in filter(None, map(registry.get, task_types)):
             if found.prepare:
                 found.prepare()
@@ -351,6 +378,7 @@ def _run_transaction(
     `versions` receives the versions of the locked tasks, also when a handler raises. Those due before `until` are
     locked and run ahead, and closed when all of them are due.
     """
+    commit = Commit()
     with ahead(until if until and clock.now() < until else None) as commit_at:
         tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
         if tasks:
@@ -362,7 +390,8 @@ def _run_transaction(
             tasks = [task for task in tasks if task.task_id not in outcome.suspects]
         handled = list(_run_handlers(tasks))
     for batch, verdicts in handled:
-        _close_tasks(batch, verdicts, outcome.report, worker, counted=not trusted)
+        done = _close_tasks(batch, verdicts, outcome.report, worker, counted=not trusted)
+        commit.executes(done, outcome.report.measured)
     return outcome
 
 
@@ -416,8 +445,8 @@ def _crash_counts(tasks: Sequence[TaskInfo]) -> dict[int, int]:
 
 def _close_tasks(
     tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
-) -> None:
-    """Close executed and dropped tasks; postponed ones stay pending."""
+) -> list[TaskInfo]:
+    """Close executed and dropped tasks; postponed ones stay pending. Returns the executed ones."""
     now = database_now()
     done = [task for task in tasks if task.task_id not in verdicts]
     for attempts in {task.attempts for task in done}:
@@ -433,11 +462,9 @@ def _close_tasks(
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.executed += len(done)
+    report.unmeasured += len(done)
     report.dropped += len(dropped)
-    present = clock.now()
-    for due, count in Counter(task.due for task in done).items():
-        report.late[done[0].task_type, present - due] += count
-        report.late_max = max(report.late_max, present - due)
+    return done
 
 
 @retried

@@ -7,9 +7,10 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from scheduling.clock import clock, read_database_clock
 from scheduling.models import TaskInfo
@@ -61,6 +62,13 @@ def refused(tasks: Sequence[TaskInfo]) -> None:
     """Write the effect and then raise a full-disk error."""
     note(tasks)
     raise OperationalError(1114, "The table 'probe_effect' is full")
+
+
+@handler("probe.kill_after")
+def kill_after(tasks: Sequence[TaskInfo]) -> None:
+    """Write the effect, and kill the worker by the first hook of a handler after the commit."""
+    note(tasks)
+    transaction.on_commit(partial(os.kill, os.getpid(), signal.SIGKILL))
 
 
 @reconciler

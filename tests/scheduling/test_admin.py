@@ -171,10 +171,11 @@ def test_workers_are_listed_alive_or_not(operator: Client) -> None:
     now = read_database_clock()
     for name, age in (("alive", 1), ("dead", 60)):
         WorkerHeartbeat.objects.create(name=name, started_at=now, seen_at=now - timedelta(seconds=age))
+    WorkerHeartbeat.objects.create(name="stopped", started_at=now, seen_at=now, stopped_at=now)
     response = operator.get(WORKERS)
-    assert [row.pk for row in response.context["cl"].result_list] == ["alive", "dead"]
+    assert [row.pk for row in response.context["cl"].result_list] == ["stopped", "alive", "dead"]
     screen = response.context["cl"].model_admin
-    assert [screen.is_alive(row) for row in response.context["cl"].result_list] == [True, False]
+    assert [screen.is_alive(row) for row in response.context["cl"].result_list] == [False, True, False]
 
 
 @pytest.mark.parametrize("url", [TASKS, RECORDS])

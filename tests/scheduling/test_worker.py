@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_tasks, cancel_tasks, read_database_clock
+from scheduling.services import add_tasks, cancel_tasks, read_database_clock, workers
 from tests.conftest import Manage, StartManage
 from tests.harness import Process, eventually, free_port
 from tests.probe.models import Effect
@@ -38,10 +38,10 @@ def start_worker(start_manage: StartManage) -> StartWorker:
     """Starts `poll --forever` and waits for its first heartbeat."""
 
     def start(*args: str, env: dict[str, str] | None = None) -> Process:
-        known = WorkerHeartbeat.objects.count()
+        known = set(names := WorkerHeartbeat.objects.filter(stopped_at=None).values_list("name", flat=True))
         worker = start_manage("poll", "--forever", *args, env=env)
         try:
-            eventually(lambda: WorkerHeartbeat.objects.count() > known, 30)
+            eventually(lambda: set(names.all()) - known, 30)
         except AssertionError as error:
             raise AssertionError(f"no sign of life:\n{worker.output}") from error
         return worker
@@ -111,7 +111,7 @@ def test_polling_once_runs_what_is_due_and_ends(queue: dict[str, str], manage: M
     due, later = add_probes("note", 3), add_probes("note", 2, due_in=600)
     done = manage("poll", env=queue)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"executed=3 failed=0 late_max_ms=\d+\n", done.stdout)
+    assert re.fullmatch(r"executed=3 failed=0 late_max_ms=\d+\.\d\n", done.stdout)
     assert set(TaskInfo.objects.values_list("pk", flat=True)) == {task.pk for task in later}
     assert Effect.objects.count() == len(due)
 
@@ -162,7 +162,7 @@ def test_invalid_arguments_are_refused_with_a_message(manage: Manage, arguments:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_worker_finishes_its_batch_and_deletes_its_heartbeat(
+def test_a_stopped_worker_finishes_its_batch_and_is_not_alive(
     queue: dict[str, str], start_worker: StartWorker, number: signal.Signals
 ) -> None:
     worker = start_worker(env=queue)
@@ -172,7 +172,25 @@ def test_a_stopped_worker_finishes_its_batch_and_deletes_its_heartbeat(
     assert worker.wait(30) == 0
     assert "executed=1 failed=0" in worker.output
     assert_each_ran_once([task])
-    assert not WorkerHeartbeat.objects.exists()
+    assert workers(read_database_clock()).count == 0
+
+
+def test_after_a_stop_the_worker_seen_last_is_the_one_that_was_stopped(
+    queue: dict[str, str], start_worker: StartWorker
+) -> None:
+    long_ago = read_database_clock() - timedelta(seconds=600)
+    WorkerHeartbeat.objects.create(name="killed", started_at=long_ago, seen_at=long_ago)
+    before = read_database_clock()
+    for _ in range(2):
+        worker = start_worker(env=queue)
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(30) == 0
+    now = read_database_clock()
+    found = workers(now)
+    assert found.count == 0
+    assert found.last_sign is not None
+    assert found.last_sign <= (now - before).total_seconds()
+    assert WorkerHeartbeat.objects.exclude(stopped_at=None).count() == 1
 
 
 def test_the_second_signal_ends_a_worker_at_once_and_loses_nothing(

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.cache import cache
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from articles.task_types import OF_ARTICLES
 from scheduling.services import LateHours, Lateness, lateness_by_hour
@@ -82,12 +83,14 @@ def _sentence(total: Lateness) -> str:
     if not total.count:
         return _("Nothing was published in the last 24 hours.")
     p50, p99, latest = (format_duration(value) for value in (total.p50, total.p99, total.max))
-    return _("%(count)d published in the last 24 hours: median delay %(p50)s, p99 %(p99)s, maximum %(max)s.") % {
-        "count": total.count,
-        "p50": p50,
-        "p99": p99,
-        "max": latest,
-    }
+    sentence = _("%(count)d published in the last 24 hours: median delay %(p50)s, p99 %(p99)s, maximum %(max)s.")
+    figures = {"count": total.count, "p50": p50, "p99": p99, "max": latest}
+    return " ".join([sentence % figures, *_unmeasured(total.unmeasured)])
+
+
+def _unmeasured(count: int) -> Iterable[str]:
+    if count:
+        yield ngettext("The delay of %d was not measured.", "The delays of %d were not measured.", count) % count
 
 
 def _columns(found: LateHours) -> Iterable[Column]:

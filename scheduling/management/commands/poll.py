@@ -90,5 +90,4 @@ def _refused_message(worker: Worker) -> str:
 
 
 def _summary(report: RunReport) -> str:
-    late_max_ms = round(report.late_max.total_seconds() * 1000)
-    return f"executed={report.executed} failed={report.failed} late_max_ms={late_max_ms}"
+    return f"executed={report.executed} failed={report.failed} {report.punctuality}"

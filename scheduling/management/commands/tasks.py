@@ -66,8 +66,7 @@ class Command(BaseCommand):
         found = find_task(options["task_id"])
         if found is None:
             raise CommandError(_unknown(options["task_id"]))
-        as_dict = output.as_dict(found)
-        self.stdout.write(output.as_json(as_dict) if options["json"] else output.as_list(as_dict))
+        self.stdout.write(output.as_json(output.as_dict(found)) if options["json"] else output.as_text(found))
 
     def _retry(self, options: dict[str, Any]) -> None:
         ids, failed = options["task_ids"], TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)
@@ -100,8 +99,10 @@ class Command(BaseCommand):
             return
         self.stdout.write(output.as_table(headings, rows))
         self.stdout.write(f"\nfailed={failed.total()} executed={late.count} in the last {options['minutes']:g} minutes")
-        if late.count:
+        if late.p50 is not None:
             self.stdout.write(f"late_ms p50={late.p50:.1f} p99={late.p99:.1f} max={late.max:.1f}")
+        if late.unmeasured:
+            self.stdout.write(f"not measured, because the worker died: {late.unmeasured}")
 
     def _report(self, outcomes: Sequence[Outcome], options: dict[str, Any]) -> None:
         if options["json"]:

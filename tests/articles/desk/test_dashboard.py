@@ -214,6 +214,18 @@ def test_how_late_the_day_was_is_drawn_and_shown_in_a_table() -> None:
     assert "<td>1.5 s</td>" in shown
 
 
+def test_what_was_not_measured_is_said_so_and_is_not_drawn() -> None:
+    for late in (None, timedelta(milliseconds=9)):
+        article = make_article(status=APPROVED, publish_at=soon(hours=1))
+        log = TaskInfoLog.objects.filter(key=str(article.pk))
+        log.update(status=1, updated_at=soon(minutes=-1), lateness=late)
+        cache.clear()
+        shown = page_of(make_editor(str(late)))
+        assert "The delay of 1 was not measured." in shown
+        assert shown.count('class="chart-median"') == (late is not None)
+    assert "2 published in the last 24 hours: median delay 9 ms" in shown
+
+
 def test_who_may_not_read_articles_sees_none() -> None:
     make_article("Secret", status=APPROVED, publish_at=soon(hours=1))
     shown = page_of(make_user("stranger"))

@@ -56,6 +56,16 @@ def test_a_due_article_is_published_and_stamped() -> None:
     assert article.published_at == due
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_log_has_the_lateness_of_the_latest_record(caplog: pytest.LogCaptureFixture) -> None:
+    for seconds in (-0.3, -0.2):
+        make_article(status=APPROVED, publish_at=soon(seconds=seconds))
+    with caplog.at_level(logging.INFO, "articles.handlers"):
+        run_due(10)
+    late = max(filter(None, (record.lateness_ms for record in TaskInfoLog.objects.filter(task_type=PUBLISH))))
+    assert f"published 2 articles, late {late:.1f} ms at most" in caplog.messages
+
+
 @pytest.mark.django_db
 def test_publishing_counts_as_no_edit() -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-1))

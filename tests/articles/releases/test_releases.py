@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -32,7 +33,7 @@ from articles.search.indexing import reconcile_index
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
-from scheduling.services import lock_by_ids, read_database_clock
+from scheduling.services import lock_by_ids, read_database_clock, run_due
 from tests.articles.factories import (
     APPROVED,
     approve,
@@ -84,6 +85,15 @@ def let_go_out(release: Release) -> Verdict | None:
     verdict = (release_handler([task]) or {}).get(task.task_id)
     release.refresh_from_db()
     return verdict
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_log_has_the_lateness_of_the_record(irene: User, caplog: pytest.LogCaptureFixture) -> None:
+    due(make_release(make_article("New", status=APPROVED), by=irene), irene)
+    TaskInfo.objects.filter(task_type=RELEASE).update(execute_time=soon(seconds=-1))
+    with caplog.at_level(logging.INFO, "articles.handlers"):
+        run_due(10)
+    assert f"published a release, late {TaskInfoLog.objects.get(task_type=RELEASE).lateness_ms:.1f} ms" in caplog.text
 
 
 def release_tasks(release: Release) -> list[datetime]:
