@@ -106,12 +106,12 @@ ADMINISTRATOR = ("is_superuser", "is_active", "is_staff")
 LAST_ADMINISTRATOR = _("This is the last administrator. Make another user an administrator first.")
 
 
-def is_last_administrator(user: User) -> bool:
-    """Whether no one else could administer users without this one; locks the administrators' rows until the commit."""
+def are_last_administrators(*users: User) -> bool:
+    """Whether no one else could administer users without these; locks the administrators' rows until the commit."""
     with transaction.atomic():
         rows = User.objects.select_for_update().filter(**dict.fromkeys(ADMINISTRATOR, True)).order_by("pk")
-        able = [one.pk for one in rows if one.has_usable_password()]
-    return able == [user.pk]
+        able = {one.pk for one in rows if one.has_usable_password()}
+    return bool(able) and able <= {user.pk for user in users}
 
 
 ROLE_DESCRIPTIONS: Mapping[str, str | Promise] = {
@@ -191,7 +191,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
         """Refuse to take the last administrator's rights away."""
         cleaned: dict[str, Any] = {**self.cleaned_data, **(super().clean() or {})}
         stays = all(cleaned.get(name, getattr(self.instance, name)) for name in ADMINISTRATOR)
-        if not stays and is_last_administrator(self.instance):
+        if not stays and are_last_administrators(self.instance):
             raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
         return cleaned
 
@@ -347,7 +347,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         users = [named(user) for user in objs]
         asked = permissions - {Notification._meta.verbose_name}  # users cannot delete notifications by themselves
-        if any(is_last_administrator(user) for user in objs):
+        if are_last_administrators(*objs):
             protected = [str(LAST_ADMINISTRATOR)]
         return users, {User._meta.verbose_name_plural: len(users)}, asked, protected
 
