@@ -16,7 +16,15 @@ from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, sche
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
 from articles.models import Article, Channel, Image, ImageUse, Levels, Release, Tag, Update, rows_changed, words_changed
-from articles.publishing import TIMES, cancel_all_tasks, checked_time, refuse_held, review_again_soon, sync_tasks_of
+from articles.publishing import (
+    TIMES,
+    cancel_all_tasks,
+    checked_time,
+    keep_bylines,
+    refuse_held,
+    review_again_soon,
+    sync_tasks_of,
+)
 from articles.releases import sync_release_tasks
 from articles.review import record_words
 from articles.search import index_stored
@@ -25,6 +33,12 @@ from articles.workflow import Transition
 from scheduling.services import cancel_keys, clock, database_clock_set, database_now
 
 _UPDATE: Any = Article._meta.get_field("update")
+
+
+@receiver(pre_delete, sender=get_user_model())
+def keep_names_of_authors(instance: Any, **kwargs: Any) -> None:
+    """Keep the name of a deleted user on articles, whatever deletes the account."""
+    keep_bylines(instance)
 
 
 @receiver(pre_save, sender=Article)

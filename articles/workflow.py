@@ -218,7 +218,7 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         input=Input.NOTICE,
         path="retract",
         is_removal=True,
-        confirmation=_("Readers see only this notice from now on: “%(notice)s”"),
+        confirmation=_("Readers see only the retraction notice from now on."),
     ),
     Transition.UNDO_RETRACTION: TransitionRule(
         label=_("Undo retraction"),

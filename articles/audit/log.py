@@ -6,6 +6,7 @@ what is saved or deleted outside a service.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -44,6 +45,7 @@ ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
 ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE = "add_note", "reply", "edit_note", "delete_note"
 RESOLVE_NOTE, REOPEN_NOTE = "resolve_note", "reopen_note"
 ASSIGN = "assign"
+KEEP_BYLINE = "keep_byline"
 """The names of actions that are not transitions; a transition has its name in `articles.workflow`.
 
 `REVIEWED` is the end of a background review, `PASSED_STAGE` the approval at a review stage that is not the last,
@@ -245,23 +247,32 @@ def record_times(action: str, article_ids: Collection[int], *, new_time: Combina
 
     `new_time` is an expression over an article.
     """
-    insert_for_each(
-        AuditEntry,
-        Article.objects.filter(pk__in=among(article_ids)).order_by("pk"),
-        at=database_now(),
-        action=Value(action),
-        source=Value(_context.get().source),
-        user_id=Value(by.pk),
-        user_name=Value(_name_of(by)),
-        article_id=F("pk"),
-        article_title=F("title"),
-        old_status=F("status"),
-        new_status=F("status"),
-        old_time=F("publish_at"),
-        new_time=new_time,
-        reason=Value(""),
-        details=Value("{}"),
-    )
+    _insert_entries(action, article_ids, by, new_time=new_time)
+
+
+def record_bylines(article_ids: Collection[int], byline: str) -> None:
+    """Record that these locked articles keep the name of their author, whose account is deleted, as their byline."""
+    _insert_entries(KEEP_BYLINE, article_ids, _context.get().user, details=Value(json.dumps({"byline": byline})))
+
+
+def _insert_entries(action: str, article_ids: Collection[int], by: Actor | None, **columns: Combinable) -> None:
+    """Insert an entry for each of these articles in one statement; `columns` differ from their present state."""
+    found: dict[str, Combinable] = {
+        "at": database_now(),
+        "action": Value(action),
+        "source": Value(_context.get().source),
+        "user_id": Value(by.pk if by else None, AuditEntry._meta.get_field("user_id")),
+        "user_name": Value(_name_of(by)),
+        "article_id": F("pk"),
+        "article_title": F("title"),
+        "old_status": F("status"),
+        "new_status": F("status"),
+        "old_time": F("publish_at"),
+        "new_time": F("publish_at"),
+        "reason": Value(""),
+        "details": Value("{}"),
+    }
+    insert_for_each(AuditEntry, Article.objects.filter(pk__in=among(article_ids)).order_by("pk"), **(found | columns))
 
 
 def _name_of(user: Actor | None) -> str:

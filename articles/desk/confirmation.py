@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.contrib import admin
@@ -12,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from articles.desk.asked_text import NAME, asked_text, needs_text
 from articles.desk.editor.autosave import NEVER_SAVED, window_of
 from articles.desk.transitions import pressed, transition_button
 from articles.exceptions import ArticleError
@@ -40,26 +42,36 @@ def ask_first(request: HttpRequest, article: Article, before: Article | None, ch
 
     `before` is the previous state, None for a new article; `changed` are the changed form fields.
     """
-    if request.POST.get(_button(request)) == CONFIRMED:
+    text = asked_text(request)
+    if is_confirmed(request) and not (text and text.error):
         return
-    transition = next((transition for transition in pressed(request) if TRANSITIONS[transition].confirmation), None)
+    transition = next((one for one in pressed(request) if TRANSITIONS[one].confirmation or needs_text(one)), None)
     if transition is None and not _goes_live(article, before):
         return
-    shown = list(consequences(transition, before, request.POST.get("reason", "")))
+    shown = list(consequences(transition, before))
     if transition is Transition.PUBLISH_NOW and _leaves_a_draft(before, changed):
         shown.append(_("Readers see the approved text. Later changes need approval first."))
     raise Unconfirmed(shown, typed=bool(changed))
 
 
+def is_confirmed(request: HttpRequest) -> bool:
+    """Whether the request is the answer of the confirmation page."""
+    return request.POST.get(_button(request)) == CONFIRMED
+
+
 def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) -> HttpResponse:
     """The confirmation page, which posts the form again; "Back" returns to the form with its input."""
-    button, transitions = _button(request), pressed(request)
+    button, transitions, text = _button(request), pressed(request), asked_text(request)
+    if text and not is_confirmed(request):
+        text = replace(text, error="")  # not answered yet
     context = {
         **admin.site.each_context(request),
         "opts": Article._meta,
         "title": TRANSITIONS[transitions[0]].label if transitions else _("Save"),
         "article": article or request.POST.get("title", ""),
         "consequences": asked.consequences,
+        "text": text,
+        "text_name": NAME,
         "button": button,
         "confirmed": CONFIRMED,
         "is_dangerous": any(TRANSITIONS[one].is_removal and TRANSITIONS[one].confirmation for one in transitions),
@@ -67,7 +79,7 @@ def question(request: HttpRequest, article: Article | None, asked: Unconfirmed) 
             (name, value)
             for name, values in request.POST.lists()
             for value in values
-            if name not in (button, "csrfmiddlewaretoken")
+            if name not in (button, "csrfmiddlewaretoken", *((NAME,) if text else ()))
         ],
         "back": _way_back(request, article, is_kept=asked.typed),
     }
@@ -87,13 +99,12 @@ def _goes_live(article: Article, before: Article | None) -> bool:
     return Article.objects.live(now).filter(pk=article.pk).exists()
 
 
-def consequences(transition: Transition | None, before: Article | None, notice: str = "") -> Iterator[str]:
+def consequences(transition: Transition | None, before: Article | None) -> Iterator[str]:
     """What happens, a sentence each."""
-    asked = TRANSITIONS[transition].confirmation if transition else None
-    if asked is None:
+    if transition is None:
         yield _("Its publish time is in the past: readers see it immediately.")
-    else:
-        yield str(asked) % {"notice": notice.strip()}
+    elif sentence := TRANSITIONS[transition].confirmation:
+        yield str(sentence)
     pending_update = before.pending_update if before else None
     if transition is Transition.PUBLISH_NOW:
         yield from _instead_of(before.goes_live_at if before else None)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, Permission, User
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import ManyToManyField, Model, Q, QuerySet
 from django.forms import ModelMultipleChoiceField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -30,12 +32,14 @@ from articles.desk.retry import RetriedScreens
 from articles.models import Notification, named
 from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
+from articles.publishing import count_signed
 from articles.roles import Role
 from articles.text import format_time_briefly
 from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
 from headline.accounts.sessions import end_sessions, sessions_of
 from headline.accounts.single_sign_on import is_linked, unlink
+from scheduling.services import retried
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -87,6 +91,9 @@ def rights_of(subject: Model) -> QuerySet[Permission]:
     return Permission.objects.filter(Q(user=subject.pk) | Q(group__user=subject.pk)).order_by().distinct()
 
 
+DEACTIVATE = "deactivate"
+"""The name of the button that deactivates users in place of deleting them."""
+
 WITHOUT_SCREENS = ("account", "mfa", "socialaccount", "usersessions")
 """Apps of allauth, which ask for no permissions."""
 
@@ -106,12 +113,12 @@ ADMINISTRATOR = ("is_superuser", "is_active", "is_staff")
 LAST_ADMINISTRATOR = _("This is the last administrator. Make another user an administrator first.")
 
 
-def is_last_administrator(user: User) -> bool:
-    """Whether no one else could administer users without this one; locks the administrators' rows until the commit."""
+def are_last_administrators(*users: User) -> bool:
+    """Whether no one else could administer users without these; locks the administrators' rows until the commit."""
     with transaction.atomic():
         rows = User.objects.select_for_update().filter(**dict.fromkeys(ADMINISTRATOR, True)).order_by("pk")
-        able = [one.pk for one in rows if one.has_usable_password()]
-    return able == [user.pk]
+        able = {one.pk for one in rows if one.has_usable_password()}
+    return bool(able) and able <= {user.pk for user in users}
 
 
 ROLE_DESCRIPTIONS: Mapping[str, str | Promise] = {
@@ -191,7 +198,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
         """Refuse to take the last administrator's rights away."""
         cleaned: dict[str, Any] = {**self.cleaned_data, **(super().clean() or {})}
         stays = all(cleaned.get(name, getattr(self.instance, name)) for name in ADMINISTRATOR)
-        if not stays and is_last_administrator(self.instance):
+        if not stays and are_last_administrators(self.instance):
             raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
         return cleaned
 
@@ -249,6 +256,61 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     list_display = ["name", "email", "roles", "state", "last_seen"]
     list_filter = [("groups", GroupFilter), "is_active", "is_superuser"]
     search_help_text = _("Name or e-mail address")
+
+    actions = ("delete_selected",)
+    delete_confirmation_template = delete_selected_confirmation_template = "articles/desk/delete_users.html"
+
+    @admin.action(permissions=["delete"], description=_("Delete selected users"))
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:
+        """Ask, then delete the users or, which is offered first, deactivate them."""
+        users = list(queryset)
+        if DEACTIVATE in request.POST:
+            return self._deactivate(request, users)
+        answer = delete_selected(self, request, queryset)
+        if answer is not None:
+            answer.context_data = {**(answer.context_data or {}), **self._concerned(request, users)}
+        return answer
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """The same for one user."""
+        user = self.get_object(request, object_id)
+        users = [user] if user else []
+        if user and DEACTIVATE in request.POST:
+            return self._deactivate(request, users)
+        found: HttpResponse = super().delete_view(
+            request, object_id, {**(extra_context or {}), **self._concerned(request, users)}
+        )
+        return found
+
+    def _concerned(self, request: HttpRequest, users: Sequence[User]) -> dict[str, Any]:
+        """What the question tells: who, how many articles show their names, and whether deactivating is possible."""
+        may_deactivate = all(self.has_change_permission(request, user) for user in users)
+        return {
+            "people": [named(user) for user in users],
+            "signed": count_signed(users),
+            "deactivate": DEACTIVATE if may_deactivate and any(user.is_active for user in users) else "",
+        }
+
+    def _deactivate(self, request: HttpRequest, users: Sequence[User]) -> HttpResponse:
+        if not all(self.has_change_permission(request, user) for user in users):
+            raise PermissionDenied
+        if self._are_deactivated(request, users):
+            names = gettext(", ").join(named(user) for user in users)
+            self.message_user(request, gettext("Deactivated: %(names)s.") % {"names": names})
+        else:
+            self.message_user(request, LAST_ADMINISTRATOR, messages.ERROR)
+        return redirect("admin:auth_user_changelist")
+
+    @method_decorator(retried)
+    def _are_deactivated(self, request: HttpRequest, users: Sequence[User]) -> bool:
+        """Deactivate them, in one transaction, unless they are the last administrators."""
+        if are_last_administrators(*users):
+            return False
+        for user in users:
+            user.is_active = False
+            user.save(update_fields=["is_active"])
+            self.log_change(request, user, [{"changed": {"fields": ["Active"]}}])
+        return True
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Name, address and roles; single permissions only for users who have some."""
@@ -347,7 +409,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
         users = [named(user) for user in objs]
         asked = permissions - {Notification._meta.verbose_name}  # users cannot delete notifications by themselves
-        if any(is_last_administrator(user) for user in objs):
+        if are_last_administrators(*objs):
             protected = [str(LAST_ADMINISTRATOR)]
         return users, {User._meta.verbose_name_plural: len(users)}, asked, protected
 

@@ -22,6 +22,7 @@ from articles.publishing.bulk import (
     start_bulk_action,
     undo_bulk_action,
 )
+from articles.publishing.bylines import count_signed, keep_bylines
 from articles.publishing.comparison import NAMES, FieldDiff, compare
 from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
@@ -136,6 +137,7 @@ __all__ = [
     "channels_named",
     "checked_time",
     "compare",
+    "count_signed",
     "create",
     "date_corrections",
     "delete_tag",
@@ -149,6 +151,7 @@ __all__ = [
     "held",
     "held_transitions",
     "is_creator_authorised",
+    "keep_bylines",
     "store_rejected_edit",
     "last_approved",
     "leave",

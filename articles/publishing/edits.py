@@ -146,6 +146,8 @@ def restore_revision(article: Article, *, number: int, by: Actor) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
+    if article.author_id is None and not revision.byline:
+        del changes["byline"]  # it keeps the name of an author whose account was deleted since
     note = _("Restored from revision %d") % number
     edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))
 

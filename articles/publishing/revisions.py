@@ -114,9 +114,14 @@ def _with_context(article: Article, revision: Revision) -> Revision:
     note = _("The same text, with other times, author or image texts")
     text, author = revision.text, revision.author
     new = Revision.objects.add(article, text, author=author, note=note, correction=revision.correction)
+    copy_findings(revision, new)
+    return new
+
+
+def copy_findings(revision: Revision, new: Revision) -> None:
+    """Give a new revision of the same text what the automatic review found in `revision`."""
     for review in Review.objects.filter(revision=revision):
         Review.objects.create(revision=new, findings=review.findings)
-    return new
 
 
 def renumber(article: Article) -> None:

@@ -167,6 +167,14 @@ def test_the_last_administrator_stays(desk: Client, root: User, name: str) -> No
     assert not getattr(User.objects.get(pk=root.pk), name)
 
 
+def test_all_administrators_are_not_deleted_at_once(desk: Client, root: User) -> None:
+    other = User.objects.create_superuser("other", "", "correct horse")
+    both = {"action": "delete_selected", "_selected_action": [root.pk, other.pk]}
+    assert "This is the last administrator" in desk.post(USERS, both).text
+    desk.post(USERS, both | {"post": "yes"})
+    assert User.objects.filter(is_superuser=True).count() == 2
+
+
 def test_a_user_without_raw_permissions_has_a_form_of_roles(desk: Client) -> None:
     nora = make_member(Role.REVIEWER, "nora")
     page = desk.get(f"{USERS}{nora.pk}/change/").text

@@ -18,6 +18,7 @@ from articles.checks import lacking
 from articles.desk.articles.changelist import BADGES, ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
+from articles.desk.asked_text import text_to_try
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
 from articles.desk.editor.actions import actions
@@ -241,7 +242,11 @@ class ArticleAdmin(  # type: ignore[misc]
         if form.is_edited("update_at") and Transition.SCHEDULE_UPDATE not in pressed(request):
             _set_update_time(obj, typed["update_at"], request.user)
         for transition in pressed(request):
-            given = {**_given(transition, obj, typed), "stage": request.POST.get("review_stage")}
+            given = {
+                **_given(transition, obj, typed),
+                "stage": request.POST.get("review_stage"),
+                **text_to_try(request),
+            }
             publishing.perform(transition, obj, by=request.user, **given)
         drop_autosave(window_of(request), by=request.user)
         ask_first(request, obj, before, form.changed_data)
@@ -325,7 +330,7 @@ def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> d
     """The input of a transition, from the fields of the form."""
     rule = TRANSITIONS[transition]
     time = typed.get("publish_at" if rule.subject is Subject.ARTICLE else "update_at")
-    given = {"publish_at": time, "at_once": False, "reason": typed["reason"], "notice": typed["reason"]}
+    given: dict[str, Any] = {"publish_at": time, "at_once": False}
     return {**given, "revision": for_review(article).number} if rule.input is Input.REVISION else given
 
 

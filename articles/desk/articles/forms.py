@@ -100,13 +100,6 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     )
     seen = VersionField(required=False, widget=forms.HiddenInput)
     base = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    reason = forms.CharField(
-        label=_("Reason"),
-        required=False,
-        max_length=500,
-        widget=UnfoldAdminTextInputWidget,
-        help_text=_("Shown to the author when you reject, and to readers when you retract."),
-    )
 
     class Meta:
         model = Article

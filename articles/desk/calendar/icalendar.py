@@ -161,20 +161,20 @@ def _event(entry: Entry, version: int) -> bytes:
     changed = _whole(entry.changed)
     values = {
         "BEGIN": "VEVENT",
-        "SUMMARY": _escaped(f"{entry.name}: {entry.title}"),
+        "SUMMARY": escaped(f"{entry.name}: {entry.title}"),
         "DTSTART": _whole(entry.at),
         "DTSTAMP": changed,
         "UID": f"{entry.key.replace(':', '-')}@{urlsplit(settings.SITE_URL).hostname}",
         "SEQUENCE": f"{version}",
-        "CATEGORIES": _escaped(entry.channel),
-        "DESCRIPTION": _escaped("\n".join((entry.details, *marks))),
+        "CATEGORIES": escaped(entry.channel),
+        "DESCRIPTION": escaped("\n".join((entry.details, *marks))),
         "LAST-MODIFIED": changed,
         "STATUS": _status(entry),
         "TRANSP": TRANSP.TRANSPARENT.value,
         "URL": settings.SITE_URL + entry.address if entry.address else "",
         "END": "VEVENT",
     }
-    return b"".join(_line(f"{name}:{value}") for name, value in values.items() if value)
+    return b"".join(content_line(f"{name}:{value}") for name, value in values.items() if value)
 
 
 def _status(entry: Entry) -> str:
@@ -191,18 +191,25 @@ def _whole(moment: datetime) -> str:
 _ESCAPES = str.maketrans({"\\": r"\\", ";": r"\;", ",": r"\,", "\n": r"\n", "\r": None})
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """As a value of type TEXT."""
     return text.translate(_ESCAPES)
 
 
-def _line(text: str) -> bytes:
+def content_line(text: str) -> bytes:
     """A content line, folded after at most 75 bytes, but not within a character or an escape."""
-    rest, parts = text.encode(), []
-    while len(rest) > _LENGTH:
-        end = _LENGTH
-        while rest[end] & 0xC0 == 0x80 or rest[end - 1] == ord("\\"):
-            end -= 1
-        parts.append(rest[:end])
-        rest = b" " + rest[end:]
-    return b"\r\n".join((*parts, rest, b""))
+    line, start = text.encode(), 0
+    parts: list[bytes] = []
+    while len(line) - start > (room := _LENGTH - bool(parts)):  # a folded line begins with a space
+        end = _fold(line, start, start + room)
+        parts.append(line[start:end])
+        start = end
+    return b"\r\n ".join((*parts, line[start:])) + b"\r\n"
+
+
+def _fold(line: bytes, start: int, end: int) -> int:
+    """Where the part from `start` ends: at most four bytes before `end`, so that every part gets longer."""
+    while line[end] & 0xC0 == 0x80:
+        end -= 1
+    run = line[start:end]
+    return end - (len(run) - len(run.rstrip(b"\\"))) % 2  # an odd number: the last one escapes what follows

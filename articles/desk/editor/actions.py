@@ -8,10 +8,11 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from articles.desk.asked_text import needs_text
 from articles.desk.editor.sheet import TIMES
 from articles.desk.transitions import transition_button
 from articles.models import Article
-from articles.workflow import TRANSITIONS, Input, Transition
+from articles.workflow import TRANSITIONS, Transition
 
 REMOVALS = (Transition.UNPUBLISH, Transition.RETRACT, Transition.DISCARD_UPDATE)
 """Offered in the menu "More", beside "Delete"."""
@@ -38,7 +39,6 @@ class Action:
     icon: str
     value: str = "1"
     has_sheet: bool = False  #: it opens the publish sheet, whose button makes the transition
-    needs_reason: bool = False
     needs_change: bool = False  #: a script enables it when something is changed
 
 
@@ -50,11 +50,6 @@ class Actions:
     save: Action | None
     alternatives: Sequence[Action]
     removals: Sequence[Action]
-
-    @property
-    def asks_reason(self) -> bool:
-        """Whether an action needs the form's reason."""
-        return any(action.needs_reason for action in (*self.alternatives, *self.removals))
 
 
 def actions(article: Article, offered: Sequence[Transition], *, may_save: bool, is_changed: bool = False) -> Actions:
@@ -107,9 +102,8 @@ def _action(transition: Transition, article: Article) -> Action:
     label = TRANSITIONS[Transition.RESCHEDULE].label if transition is Transition.SCHEDULE else rule.label
     return Action(
         name=transition_button(transition),
-        label=f"{label}…" if rule.confirmation else str(label),
+        label=f"{label}…" if rule.confirmation or needs_text(transition) else str(label),
         icon=rule.icon,
-        needs_reason=rule.input in (Input.REASON, Input.NOTICE),
     )
 
 

@@ -62,7 +62,7 @@ def with_update(desk: Client, **draft: str) -> Article:
         (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers see it immediately.", Status.PUBLISHED),
         (Transition.UNPUBLISH, OUT, "Readers no longer see it.", Status.UNPUBLISHED),
         (Transition.REPUBLISH, {**OUT, "status": Status.UNPUBLISHED}, "Readers see it again", Status.PUBLISHED),
-        (Transition.RETRACT, OUT, "only this notice from now on: “It was &lt;invented&gt;.”", Status.RETRACTED),
+        (Transition.RETRACT, OUT, "Readers see only the retraction notice from now on.", Status.RETRACTED),
     ],
 )
 def test_a_step_that_readers_notice_says_what_happens_and_waits(
@@ -139,9 +139,43 @@ def test_what_readers_do_not_notice_is_not_asked_about(desk: Client) -> None:
 
 
 def test_what_is_impossible_is_refused_without_a_question(desk: Client) -> None:
-    page = ask(desk, make_article(**OUT), Transition.RETRACT)
+    page = ask(desk, make_article(), Transition.RETRACT)
     assert not is_asked(page)
-    assert "Enter the retraction notice" in page.text
+    assert "“Retract” is not possible" in page.text
+
+
+ASKED_FOR = [
+    (Transition.RETRACT, OUT, "Retraction notice", "Enter the retraction notice", "retraction_notice"),
+    (Transition.REJECT, {"status": Status.MANUAL_REVIEW}, "Feedback to author", "Enter feedback", "status_reason"),
+]
+
+
+@pytest.mark.parametrize(("transition", "values", "label", "error", "column"), ASKED_FOR)
+def test_a_text_that_a_step_needs_is_asked_for_until_it_is_right(
+    desk: Client, transition: Transition, values: dict[str, Any], label: str, error: str, column: str
+) -> None:
+    article = make_article(**values)
+    assert 'name="reason"' not in desk.get(form_address(article)).text
+    page = ask(desk, article, transition)
+    assert is_asked(page)
+    assert f'<label for="asked_text">{label}</label>' in page.text
+    assert "At most 500 characters." in page.text
+    assert error not in page.text, "nothing is wrong yet"
+    for wrong, said in [("", error), (" \r\n ", error), ("x" * 507, "Shorten it by 7 characters.")]:
+        page = desk.post(form_address(article), {**response_to(page), "reason": wrong}, follow=True)
+        assert is_asked(page) and said in page.text
+        assert wrong.strip() in page.text, "what was typed is still there"
+        assert Article.objects.get().status == values["status"]
+    desk.post(form_address(article), {**response_to(page), "reason": "Two <lines>\r\nof it"})
+    assert getattr(Article.objects.get(), column) == "Two <lines>\nof it"
+
+
+def test_what_was_typed_in_the_article_is_a_revision_after_a_retraction(desk: Client) -> None:
+    article = make_article("Old", **OUT)
+    page = ask(desk, article, Transition.RETRACT, title="Typed meanwhile")
+    page = desk.post(form_address(article), {**response_to(page), "reason": "It was invented."}, follow=True)
+    assert Article.objects.values_list("status", "title").get() == (Status.RETRACTED, "Old")
+    assert article.revisions.filter(title="Typed meanwhile").exists()
 
 
 def test_a_confirmation_of_what_has_changed_since_is_refused(desk: Client) -> None:
@@ -226,6 +260,31 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         page.get_by_role("button", name="Unpublish", exact=True).press("Enter")
         expect(page.get_by_text("Readers no longer see it.").first).to_be_visible()
         assert Article.objects.get().status == Status.UNPUBLISHED
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_retraction_notice_is_written_by_keyboard_with_its_length_in_sight(
+    browser: Browser, site: Site, width: int
+) -> None:
+    make_editor()
+    article = make_article("Bridge", **OUT)
+    with browser.new_context(base_url=site.url, viewport={"width": width, "height": 844}) as context:
+        page = context.new_page()
+        sign_in(page)
+        page.goto(form_address(article))
+        page.get_by_label("More", exact=True).click()
+        page.get_by_role("button", name="Retract…").press("Enter")
+        notice = page.get_by_role("textbox", name="Retraction notice")
+        expect(notice).to_be_focused()
+        assert notice.bounding_box()["width"] > 300  # type: ignore[index]
+        page.keyboard.type("It was invented.")
+        expect(page.get_by_text("16 / 500")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#stage")).to_have_text("Retracted")
+    assert Article.objects.get().retraction_notice == "It was invented."
 
 
 def test_a_forged_answer_confirms_nothing_but_its_own_button(desk: Client) -> None:

@@ -87,6 +87,7 @@ def is_asked(page: Any) -> bool:
 def response_to(page: Any) -> dict[str, list[str]]:
     """The response to the confirmation on this page."""
     fields = re.findall(r'<(?:input type="hidden"|button class="[^"]*") name="(\w+)" value="([^"]*)"', page.text)
+    fields += re.findall(r'<textarea [^>]*name="(\w+)"[^>]*>([^<]*)</textarea>', page.text)
     sent: dict[str, list[str]] = {}
     for name, value in fields:
         sent.setdefault(name, []).append(unescape(value))
@@ -164,10 +165,12 @@ def test_publishing_unpublishing_and_republishing(desk: Client) -> None:
 def test_refusing_takes_a_reason_that_the_author_then_reads(desk: Client) -> None:
     """R5.3"""
     article = make_article(status=Status.MANUAL_REVIEW)
-    page = press(desk, article, Transition.REJECT, body="Typed meanwhile.")
+    page = press(desk, article, Transition.REJECT)
+    assert is_asked(page)
     assert "Enter feedback" in page.text
-    assert "Typed meanwhile." in page.text
-    press(desk, article, Transition.REJECT, reason="Names a minor.")
+    sent = {**response_to(page), "reason": "Names a minor."}
+    assert "Names a minor." in desk.post(form_address(article), sent, follow=True).text
+    assert Article.objects.get().status == Status.REJECTED
     assert "Names a minor." in desk.get(form_address(article)).text
 
 
@@ -400,6 +403,7 @@ def test_who_only_reads_an_article_sees_one_text_of_it_and_is_shown_which(desk: 
 def test_retracting_takes_a_notice(desk: Client) -> None:
     article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     assert "Enter the retraction notice that readers see" in press(desk, article, Transition.RETRACT).text
+    assert Article.objects.get().status == Status.PUBLISHED
     press(desk, article, Transition.RETRACT, reason="The story was invented.")
     assert Article.objects.values_list("status", "retraction_notice").get() == (
         Status.RETRACTED,

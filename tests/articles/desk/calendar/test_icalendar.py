@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import timeit
 from datetime import UTC, datetime, timedelta
+from time import process_time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,6 +16,7 @@ from django.utils import timezone
 from icalendar import Calendar
 
 from articles import publishing, releases
+from articles.desk.calendar.icalendar import content_line, escaped
 from articles.models import Article, AuditEntry, CalendarFeed, Channel
 from tests.articles.factories import (
     APPROVED,
@@ -246,6 +249,50 @@ def test_lines_are_folded_between_characters(feed: str) -> None:
     assert max(map(len, file.split(b"\r\n"))) <= 75
     assert events(feed)[f"publish_at-{article.pk}"]["SUMMARY"] == f"Goes live: {title}"
     assert b"X-PUBLISHED-TTL:PT15M" in file
+
+
+RUNS = {
+    "backslashes": "\\",
+    "commas": ",",
+    "semicolons": ";",
+    "escaped commas": "\\,",
+    "odd and even backslashes": "x\\\\\\",
+    "two bytes": "é",
+    "three bytes": "预",
+    "three bytes and a backslash": "预\\",
+    "emoji": "🗞",
+    "joined emoji": "👩‍👧",
+    "combining marks": "\u0301",
+    "right to left": "م\u200f",
+    "line breaks": "x\n",
+    "spaces": " x",
+}
+
+
+def test_runs_of_any_character_are_folded_and_read_back(feed: str) -> None:
+    titles = {name: f"{'a' * shift}{(unit * 200)[:150]}b" for name, unit in RUNS.items() for shift in range(4)}
+    pks = {make_article(title, publish_at=soon(days=1)).pk: title for title in titles.values()}
+    lines = Client().get(feed).content.split(b"\r\n")
+    assert max(map(len, lines)) <= 75
+    assert [line for line in lines if not line.isascii() and "\ufffd" in line.decode("utf-8", "replace")] == []
+    found = events(feed)
+    for pk, title in pks.items():
+        assert found[f"publish_at-{pk}"]["SUMMARY"] == f"Goes live: {title}"
+
+
+@pytest.mark.parametrize("unit", RUNS.values(), ids=RUNS.keys())
+def test_a_line_is_folded_in_linear_time_between_characters_and_escapes(unit: str) -> None:
+    text = "SUMMARY:" + "x" * 66 + escaped(unit * 20_000)
+    parts = content_line(text).removesuffix(b"\r\n").split(b"\r\n ")
+    assert "".join(part.decode() for part in parts) == text
+    assert all(70 <= len(part) <= 75 for part in parts[:-1])
+    assert all(len(re.search(r"\\*$", part.decode())[0]) % 2 == 0 for part in parts)  # type: ignore[index]
+    assert _seconds(text * 8) < 40 * _seconds(text)
+
+
+def _seconds(text: str) -> float:
+    """Of the processor, the least of three: other programs do not count."""
+    return min(timeit.repeat(lambda: content_line(text), process_time, number=1, repeat=3))
 
 
 def test_an_address_that_was_revoked_or_renewed_leads_nowhere(desk: Client, feed: str) -> None:
