@@ -30,6 +30,7 @@ from articles.exceptions import UnknownCheckpoint
 from articles.images import gather_covers
 from articles.listing import ArticleFilter, Cursor
 from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
+from articles.pages import Links, links_in
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
@@ -74,6 +75,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
     article_filter: ArticleFilter | None = None
     query: Query | None = None
     beyond: Cursor | None = None
+    links = Links()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The response, cached until it changes, except for errors and the change feed."""
@@ -82,7 +84,8 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         return cached("q", *_PARAMETERS, one_language=True)(self._respond)(request, *args, **kwargs)
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        return tagged(super().dispatch(request, *args, **kwargs), article_tag(kwargs["pk"]) if kwargs else NEWS)
+        response = super().dispatch(request, *args, **kwargs)
+        return tagged(response, *([article_tag(kwargs["pk"]), *self.links.tags] if kwargs else [NEWS]))
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """A page of live articles or, with `updated_since`, of the change feed."""
@@ -101,6 +104,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         found = articles.in_bulk([entry.article_id for entry in page.live])
         rows = [found[entry.article_id] for entry in page.live if entry.article_id in found]
         gather_covers(rows)
+        self.links = links_in(article.body for article in rows)
         shown = self.get_serializer(rows, many=True).data
         return Response(page_of_changes(request, page, shown))
 
@@ -117,6 +121,7 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
             if retracted := Article.objects.retracted().filter(pk=self.kwargs["pk"]).first():
                 raise Retracted(retracted.retraction_notice) from None
             raise
+        self.links = links_in([article.body])
         return article
 
     def paginate_queryset(self, queryset: Any) -> Any:
@@ -134,9 +139,9 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         return self._listed(queryset, **self.asked()) if self.action == "list" else queryset
 
     def get_serializer_context(self) -> dict[str, Any]:
-        """Add the query, for highlights, and whether changes are requested."""
+        """Add the query, for highlights, whether changes are requested, and the links of their bodies."""
         follows = getattr(self, "swagger_fake_view", False) or self._follows
-        return {**super().get_serializer_context(), "query": self.query, "follows": follows}
+        return {**super().get_serializer_context(), "query": self.query, "follows": follows, "links": self.links}
 
     def _listed(self, articles: ArticleQuerySet, *, q: str = "", **filters: Any) -> ArticleQuerySet:
         chosen = ArticleFilter(**filters)

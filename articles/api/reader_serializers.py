@@ -19,8 +19,9 @@ from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
 from articles.listing import Cursor, live_authors, live_tags
 from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
+from articles.pages import Links
 from articles.search import highlighted, snippet
-from articles.text import clean_html
+from articles.text import clean_html, with_live_links
 from headline.cursors import InvalidCursor
 
 GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
@@ -83,11 +84,12 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
 
 
 class BodyField(serializers.CharField):
-    """The sanitised body."""
+    """The sanitised body; `links` in the context has the live articles that it may lead to."""
 
     def to_representation(self, value: str) -> str:
         """Sanitised HTML with the renditions of its images."""
-        return with_renditions(clean_html(value), address=absolute)
+        links: Links = self.context.get("links", Links())
+        return with_live_links(with_renditions(clean_html(value), address=absolute), links.live)
 
 
 class HighlightSerializer(serializers.Serializer[Any]):

@@ -39,6 +39,11 @@ class Draft:
         return plain_text(self.text.body).strip()
 
     @property
+    def seen_at(self) -> datetime:
+        """From when on readers see it: its publish time, or now if that is past or not set."""
+        return self.now if self.is_out or self.publish_at is None else max(self.now, self.publish_at)
+
+    @property
     def is_han(self) -> bool:
         """Whether its headline is mostly Chinese, which says as much in fewer characters."""
         return len(_HAN.findall(self.text.title)) * 2 > len(self.text.title)

@@ -15,14 +15,18 @@ from articles.models import Article, Channel, Tag
 
 @dataclass(frozen=True)
 class BrokenLink:
-    """An address, and the headline of the article it leads to; empty if there is none."""
+    """An address, and the headline of the article it leads to; empty if there is none.
+
+    `goes_live_at` is set if the article is approved, and live from then on.
+    """
 
     address: str
     headline: str = ""
+    goes_live_at: datetime | None = None
 
 
 def broken_links(addresses: Iterable[str], now: datetime) -> Iterator[BrokenLink]:
-    """Those of the site that are not live at `now` or missing, each once. Other sites are not asked."""
+    """Those of the site that are missing or, at the instant `now`, not live, each once. Other sites are not asked."""
     articles: dict[int, str] = {}
     for address in dict.fromkeys(addresses):
         path = _own_path(address)
@@ -33,7 +37,7 @@ def broken_links(addresses: Iterable[str], now: datetime) -> Iterator[BrokenLink
         except Resolver404:
             yield BrokenLink(address)
             continue
-        if match.url_name == "article":
+        if match.url_name in ("article", "article-by-id"):
             articles.setdefault(match.kwargs["pk"], address)
         elif _is_missing(match.url_name, match.kwargs):
             yield BrokenLink(address)
@@ -60,7 +64,15 @@ def _is_missing(name: str | None, values: dict[str, str]) -> bool:
 
 def _not_live(articles: dict[int, str], now: datetime) -> Iterator[BrokenLink]:
     live = set(Article.objects.live(now).filter(pk__in=articles).values_list("pk", flat=True))
-    titles = dict(Article.objects.filter(pk__in=articles).values_list("pk", "title"))
+    others = Article.objects.filter(pk__in=articles.keys() - live)
+    found = others.only("title", "status", "publish_at", "embargo_until").in_bulk()
     for pk, address in articles.items():
         if pk not in live:
-            yield BrokenLink(address, titles.get(pk, ""))
+            yield _broken(address, found.get(pk), now)
+
+
+def _broken(address: str, article: Article | None, now: datetime) -> BrokenLink:
+    if article is None:
+        return BrokenLink(address)
+    due = article.goes_live_at if article.status in Article.Status.visible() else None
+    return BrokenLink(address, article.title, due if due and due > now else None)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from articles.checks.draft import Draft
 from articles.checks.links import broken_links
 from articles.review import Finding, Subject, review_words
+from articles.text import format_time_exactly
 
 GOOD_HEADLINE, GOOD_HEADLINE_HAN = 70, 30
 GOOD_SUMMARY, GOOD_SUMMARY_HAN = 160, 80
@@ -93,8 +94,12 @@ def _words(draft: Draft) -> Iterator[Problem]:
 
 
 def _links(draft: Draft) -> Iterator[Problem]:
-    for link in broken_links(draft.body.links, draft.now):
-        if link.headline:
+    for link in broken_links(draft.body.links, draft.seen_at):
+        if link.goes_live_at:
+            text = _("The link to “%(headline)s” is plain text for readers until that article goes live on %(time)s.")
+            values = {"headline": link.headline, "time": format_time_exactly(link.goes_live_at)}
+            yield Problem("body", text % values, link.address)
+        elif link.headline:
             text = _("A link leads to “%(headline)s”, which readers cannot see.")
             yield Problem("body", text % {"headline": link.headline}, link.address)
         else:

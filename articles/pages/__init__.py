@@ -11,11 +11,14 @@ from articles.pages.article import (
 )
 from articles.pages.card import byline, card, language_of, timed
 from articles.pages.json_ld import structured
+from articles.pages.links import Links, links_in
 
 __all__ = [
+    "Links",
     "byline",
     "card",
     "language_of",
+    "links_in",
     "newest_number",
     "newest_text",
     "page_of_article",

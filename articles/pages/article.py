@@ -12,6 +12,7 @@ from django.utils.translation import get_language_from_request, override
 
 from articles.images import gather_images
 from articles.models import Article, Correction, PreviewLink, Revision, Tag, Text
+from articles.pages.links import links_in
 from articles.pages.related import related_to
 
 
@@ -50,7 +51,8 @@ def _page(article: Article, tags: list[Tag], corrections: list[Correction]) -> d
     gather_images(article, related)
     changes = (article.updated_after_publication, *(one.published_at for one in corrections))
     updated = max(filter(None, changes), default=None)
-    return {"article": article, "tags": tags, "corrections": corrections, "related": related, "updated": updated}
+    shown = {"article": article, "tags": tags, "corrections": corrections, "related": related, "updated": updated}
+    return {**shown, "links": links_in([article.body])}
 
 
 def newest_text(article: Article) -> tuple[Text, str]:

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 
 from articles.models import LINES, Article, SearchEntry, rows_changed
 from articles.search.terms import index_terms
-from articles.text import plain_text
+from articles.text import plain_text, without_addresses
 from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 RECONCILE_WINDOW = timedelta(minutes=15)
@@ -23,7 +23,9 @@ GOING_LIVE = timedelta(seconds=3)
 
 _PAGE = 200  # articles whose texts are in memory at once
 _MAX_CHARACTERS = 4_000_000  # of entries in one statement, unless a single entry is longer
-_TERMS_VERSION = "1"  # part of every digest: raise it when `index_terms` changes, so that everything is indexed again
+_TERMS_VERSION = (
+    "2"  # part of every digest: raise it when the terms of a text change, so that everything is indexed again
+)
 _TEXT = (*LINES, "body")
 
 INDEXED = Q(status__in=Article.Status.passed())
@@ -127,7 +129,7 @@ def _mark_seen(article_ids: Collection[int]) -> None:
 
 
 def _entry(article: Article, digest: str) -> SearchEntry:
-    whole = "\n".join([*(getattr(article, name) for name in LINES), plain_text(article.body)])
+    whole = "\n".join([*(getattr(article, name) for name in LINES), without_addresses(plain_text(article.body))])
     terms: dict[str, Any] = {"heading": index_terms(article.title), "whole": index_terms(whole)}
     # Without the article itself: the two would refer to each other and stay until the garbage is collected.
     return SearchEntry(article_id=article.pk, digest=digest, seen=article.updated_at, **terms)

@@ -72,7 +72,7 @@ def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
         return redirect(found, permanent=True)
     page = page_of_article(found)
     lists = [channel_tag(found.channel_id) if found.channel_id else NEWS, *(topic_tag(tag.pk) for tag in page["tags"])]
-    return tagged(render(request, "articles/article.html", page), article_tag(pk), *lists)
+    return tagged(render(request, "articles/article.html", page), article_tag(pk), *lists, *page["links"].tags)
 
 
 @require_safe

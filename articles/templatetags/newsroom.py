@@ -17,7 +17,7 @@ from articles import pages, text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
-from articles.text import add_paragraphs, clean_html, with_players, zone_label
+from articles.text import add_paragraphs, clean_html, with_live_links, with_players, zone_label
 from scheduling.services import compiled_once
 
 register = template.Library()
@@ -68,9 +68,9 @@ def prose(body: str) -> SafeString:
 
 
 @register.simple_tag
-def text_of(article: Article) -> SafeString:
-    """The same for an article whose images may be loaded already."""
-    return _prose(article.body, article.renditions_of)
+def text_of(article: Article, links: pages.Links) -> SafeString:
+    """The same as readers get it, with `links` to live articles alone, and with images that may be loaded already."""
+    return mark_safe(with_live_links(_prose(article.body, article.renditions_of), links.live))  # noqa: S308 (cleaned)
 
 
 @register.simple_tag

@@ -1,6 +1,7 @@
 """Text operations: sanitise, normalise, diff, three-way merge, anchors of quotes, embeds and times."""
 
 from articles.text.anchor import SearchedText, Selector
+from articles.text.article_links import article_ids, linked_article, with_live_links, without_addresses
 from articles.text.diff import Change, Passage, Piece, joined, passages, readable
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
@@ -33,12 +34,14 @@ __all__ = [
     "SearchedText",
     "Selector",
     "add_paragraphs",
+    "article_ids",
     "clean_html",
     "complete",
     "foreign_tags",
     "happens_twice",
     "is_narrow",
     "joined",
+    "linked_article",
     "merged",
     "normalise",
     "offset_name",
@@ -52,6 +55,8 @@ __all__ = [
     "format_time",
     "format_time_briefly",
     "format_time_exactly",
+    "with_live_links",
     "with_players",
+    "without_addresses",
     "zone_label",
 ]

@@ -33,6 +33,7 @@ from articles.desk.editor.autosave import (
 )
 from articles.desk.editor.checks import ChecksScreens, draft_of
 from articles.desk.editor.edit_conflict import merge_shown, taking_over
+from articles.desk.editor.link_search import LinkScreens
 from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.sheet import PublishSheet
@@ -74,6 +75,7 @@ class ArticleAdmin(  # type: ignore[misc]
     TimingScreens,
     ChecksScreens,
     PublishSheet,
+    LinkScreens,
     NoteScreens,
 ):
     """The article list and form."""

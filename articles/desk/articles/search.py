@@ -12,7 +12,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Left
 
 from articles.desk.bounded import MOST
-from articles.models import LINES, Article, Update, in_any
+from articles.models import LINES, Article, Update, in_any, with_releases
 from articles.search import find_texts
 from articles.text import plain_text
 
@@ -28,6 +28,7 @@ An index entry for each save of a draft would cost more.
 MOST_FOUND = 200
 """Articles found by such bodies alone."""
 
+_BEST_OF = 40  # articles among which those with the words in their headline come first
 _READ = 100_000  # characters of a body that are compared without its markup
 
 _NEWER = ("update__approved__title", "update__draft__title")
@@ -44,6 +45,14 @@ def matching(text: str, articles: QuerySet[Any]) -> RawSQL:
     lines = Article.objects.filter(reduce(and_, map(_in_lines, words), Q()), pk__in=in_any(latest)).values("pk")
     bodies = Article.objects.filter(pk__in=[0, *_unapproved(words, articles), *_updates(words)]).values("pk")
     return in_any(lines, find_texts(text, latest, limit=MOST), bodies, _numbered(words))
+
+
+def best_matching(text: str, *, limit: int) -> list[Article]:
+    """At most `limit` articles that match, without body and summary: those with all words in their headline first."""
+    found = Article.objects.filter(pk__in=matching(text, Article.objects.all())).order_by("-updated_at", "-pk")
+    rows = list(with_releases(found).select_related("channel").defer("body", "summary")[:_BEST_OF])
+    words = text.split()
+    return sorted(rows, key=lambda article: not _has(article.title, words))[:limit]
 
 
 def _numbered(words: list[str]) -> QuerySet[Any]:

@@ -23,8 +23,12 @@ from scheduling.services import among
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of a month, otherwise an hour) before it folds."""
+NEAR = 50
+"""Entries shown in the present hour and the next one, which matter most."""
 OPEN = 500
 """Entries shown in an unfolded hour."""
+
+HOUR = timedelta(hours=1)
 
 
 @dataclass
@@ -114,7 +118,10 @@ class Sheet(Collector):
 
     def _limit(self, span: Span) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open
-        return OPEN if is_open else SHOWN[self.choice.view]
+        if is_open:
+            return OPEN
+        is_near = span.hour is not None and span.start < self.now + HOUR and self.now < span.end
+        return NEAR if is_near else SHOWN[self.choice.view]
 
 
 def _place(entry: Entry) -> tuple[datetime, int, str]:

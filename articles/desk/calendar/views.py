@@ -58,7 +58,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "tabs": [(view.label, choice.address(view=view), view is choice.view) for view in View],
         "previous": choice.address(day=choice.period.previous),
         "next": choice.address(day=choice.period.next),
-        "today": choice.address(day=timezone.localtime(now).date()),
+        "today": f"{choice.address(day=timezone.localtime(now).date())}#now",
         "channels": Channel.objects.all(),
         "people": users(),
         "kinds": Kind,

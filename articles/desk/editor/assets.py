@@ -18,7 +18,7 @@ from headline.content_security import nonce_for
 from scheduling.services import read_database_clock
 
 MODULES = (
-    *("config", "storage", "caret", "windows", "autosave", "workspace", "floating"),
+    *("config", "storage", "caret", "windows", "autosave", "workspace", "floating", "article_choices"),
     *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
 )
 """Modules that others import, by file name."""

@@ -22,7 +22,7 @@ from articles.desk.editor.changes_since import happened
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
 from articles.pages import newest_number
-from articles.permissions import ADD, CHANGE, allows, require
+from articles.permissions import ADD, CHANGE, allows, reads_articles, require
 from articles.publishing import Typed, drop_autosave, leave, mark_present, prune_autosaves, save_autosave
 from articles.text import format_time, zone_label
 from scheduling.services import read_database_clock
@@ -187,6 +187,8 @@ def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> 
     checks = reverse("admin:articles_article_checks")
     found = {"checks": f"{checks}?{urlencode({'copy': window, **({'article': article.pk} if article else {})})}"}
     found |= {"signIn": reverse("admin:login"), "preview": f"{preview}?copy={window}", "times": times}
+    if reads_articles(request.user):
+        found["targets"] = reverse("admin:articles_article_targets")
     if allows(CHANGE if article else ADD, request.user, article):
         found |= {"draft": _autosave_url(window), "drafts": _autosave_url(UUID(int=0))}
     if request.user.has_perm("articles.add_tag"):

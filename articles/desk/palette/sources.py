@@ -11,14 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from unfold.dataclasses import SearchResult
 
-from articles.desk.articles.search import SEARCHED, matching
+from articles.desk.articles.search import SEARCHED, best_matching
 from articles.images import VIEW as VIEW_IMAGE
-from articles.models import Article, Image, Release, in_any, named, state_at, with_releases
+from articles.models import Image, Release, in_any, named, state_at
 from articles.permissions import reads_articles
 from scheduling.services import read_database_clock
 
 MOST_ARTICLES, MOST_OTHERS = 8, 4
-_READ = 40  # articles among which those with the words in their headline come first
 
 Source = Callable[[HttpRequest, str], Iterator[SearchResult]]
 
@@ -27,11 +26,8 @@ def articles(request: HttpRequest, text: str) -> Iterator[SearchResult]:
     """Articles by headline and text, for users who may read articles."""
     if not reads_articles(request.user):
         return
-    found = Article.objects.filter(pk__in=matching(text, Article.objects.all())).order_by("-updated_at", "-pk")
-    rows = list(with_releases(found).select_related("channel").defer("body", "summary")[:_READ])
     now = read_database_clock()
-    rows.sort(key=lambda article: not _has_all(article.title, text))
-    for article in rows[:MOST_ARTICLES]:
+    for article in best_matching(text, limit=MOST_ARTICLES):
         about = " · ".join(filter(None, (state_at(article, now).label, str(article.channel or ""))))
         yield SearchResult(article.title, about, reverse("admin:articles_article_change", args=[article.pk]), "article")
 
@@ -83,8 +79,3 @@ def _words(column: str, text: str, *others: str) -> Q:
             found |= Q(**{f"{other}__icontains": word})
         wanted &= found
     return wanted
-
-
-def _has_all(title: str, text: str) -> bool:
-    folded = title.casefold()
-    return all(word in folded for word in text.casefold().split())

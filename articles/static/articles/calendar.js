@@ -207,6 +207,18 @@
     document.addEventListener("contextmenu", (event) => pointer?.isDragging && event.preventDefault());
     document.addEventListener("dragstart", (event) => event.target.closest?.("#calendar .entry") && event.preventDefault());
 
+    // A page opens at the present time; when one returns to it, the browser puts back its place
+
+    const openAtNow = () => {
+        const now = document.getElementById("now") ?? root.querySelector(".month .today");
+        const isVisit = performance.getEntriesByType("navigation")[0]?.type === "navigate";
+        if (!now || location.hash || !isVisit) return;
+        const isGrid = getComputedStyle(root.querySelector(".grid")).display === "grid";
+        now.scrollIntoView({ block: isGrid && now.id !== "now" ? "nearest" : "start", behavior: "instant" });
+    };
+
+    openAtNow();
+
     // Filters, and changes by other users
 
     document.addEventListener("change", (event) => event.target.closest(".filters")?.requestSubmit());

@@ -9,6 +9,7 @@ import pytest
 
 from articles.checks import Draft, lacking, problems
 from articles.models import Article, SensitiveWord, Text
+from articles.text import format_time_exactly
 from tests.articles.factories import make_article, make_channel, make_editor, make_user, soon
 from tests.articles.image_files import make_image
 
@@ -95,3 +96,16 @@ def test_links_to_what_readers_cannot_see_are_found() -> None:
         ("body", f"A link leads to a missing page: {missing}."),
         ("body", "A link leads to “Not yet”, which readers cannot see."),
     ]
+
+
+def test_a_link_to_a_scheduled_article_names_when_readers_get_it() -> None:
+    target = make_article("Not yet", status=Status.APPROVED, publish_at=soon(hours=3))
+    body = f'<p><a href="/article/{target.pk}/">x</a></p>'
+    assert target.publish_at
+    when = format_time_exactly(target.publish_at)
+    expected = f"The link to “Not yet” is plain text for readers until that article goes live on {when}."
+    draft = replace(whole(), publish_at=soon(hours=2))
+    draft = replace(draft, text=replace(draft.text, body=body))
+    assert [problem.message for problem in problems(draft)] == [expected]
+    assert problems(replace(draft, publish_at=target.publish_at)) == []
+    assert [problem.message for problem in problems(replace(draft, publish_at=None, is_out=True))] == [expected]

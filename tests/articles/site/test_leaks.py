@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -23,6 +24,7 @@ ENTRY_POINTS = [
     "/", "/latest/", "/channel/town/", "/tag/rain/", "/author/{author}/", "/article/{shown}/harbour-bridge-reopens/",
     "/search/?q=zanzibar", "/search/?channel=town", "/search/?tag=rain", "/search/?author={author}",
     "/search/?q=zanzibar&tag=rain", "/api/v1/articles/", "/api/v1/articles/{shown}/", "/api/v1/articles/?q=zanzibar",
+    "/api/v1/articles/?q=text", "/search/?q=text",
     "/api/v1/articles/?tag=rain", "/api/v1/articles/?author={author}",
     "/api/v1/articles/?updated_since=2000-01-01T00:00:00Z", "/api/v1/channels/", "/api/schema/",
     "/sitemap.xml", "/sitemap-pages.xml", "/sitemap-0.xml", "/news-sitemap.xml", "/robots.txt",
@@ -36,9 +38,11 @@ def shown() -> Article:
     author = User.objects.create_user("ada", first_name="Ada")
     town, tag, editor = make_channel("Town"), Tag.objects.create(name="Rain"), make_editor()
     values = {"channel": town, "author": author, "body": f"<p>{SECRET}</p>", "summary": SECRET}
-    for article in hidden(values):
+    others = hidden(values)
+    for article in others:
         article.tags.add(tag)
-    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), channel=town, author=author)
+    body = "<p>Text of the bridge</p>" + "".join(map(linked, others))
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-2), channel=town, author=author, body=body)
     article.tags.add(tag)
     for changes in ({"title": f"{SECRET} approved"}, {"body": f"{SECRET} drafted"}):
         publishing.edit(article, by=editor, changes=changes)
@@ -59,6 +63,15 @@ def hidden(values: dict[str, object]) -> list[Article]:
         {"status": Status.PUBLISHED, "publish_at": soon(hours=-1), "unpublish_at": past},
     ]
     return [make_article(f"{SECRET} {n}", **{**values, **state}) for n, state in enumerate(states)]
+
+
+def linked(article: Article) -> str:
+    """HTML with the article's address as links and as text."""
+    address = article.get_absolute_url()
+    return (
+        f'<p><a href="{address}">Read</a> <a href="{settings.SITE_URL}{address}" title="{address}">{address}</a>'
+        f' {settings.SITE_URL}{address}</p><blockquote cite="{address}">Said</blockquote>'
+    )
 
 
 def test_articles_that_are_not_live_are_at_no_url(shown: Article) -> None:

@@ -1,10 +1,19 @@
-// Links: the URL is asked for beside the selected text.
+// Links: an article or a URL is asked for beside the selected text.
 import { Link as BaseLink } from "django-prose-editor/editor";
+import { ArticleChoices } from "articles/editor/article_choices";
 import { element } from "articles/editor/config";
 import { placeBeside } from "articles/editor/floating";
 
 const COMPLETE = /^([a-z][a-z0-9+.-]*:|\/|#)/i;
 const MAIL = /^[^\s@/]+@[^\s@/]+$/;
+
+const HOST = /^[^\s/]+(\.[^\s/]+|:\d+)([/?#]|$)/;
+
+// Whether it can only be an address, not words of a headline.
+const isAddress = (typed) => COMPLETE.test(typed) || MAIL.test(typed) || HOST.test(typed);
+
+// Words, and addresses of this site, whose article is shown.
+const isSearched = (typed) => !isAddress(typed) || typed.startsWith("/") || typed.startsWith(`${location.origin}/`);
 
 const completed = (typed) => {
     if (!typed || COMPLETE.test(typed)) return typed;
@@ -12,7 +21,7 @@ const completed = (typed) => {
 };
 
 const draw = (texts, href) => {
-    const input = element("input", { type: "text", inputMode: "url", value: href, placeholder: "https://", ariaLabel: texts.URL, autocomplete: "off" });
+    const input = element("input", { type: "text", inputMode: "url", value: href, placeholder: texts.linkPlaceholder, ariaLabel: texts.linkField, autocomplete: "off" });
     const apply = element("button", { type: "submit", className: "primary", textContent: texts.Update });
     const remove = element("button", { type: "button", className: "bar-button", textContent: texts.unlink, hidden: !href });
     const form = element("form", { className: "floating link-dialog", role: "dialog", ariaLabel: texts.link }, input, apply, remove);
@@ -29,7 +38,10 @@ const ask = (editor, texts, href, range) =>
         };
         form.addEventListener("submit", (event) => {
             event.preventDefault();
-            finish(completed(input.value.trim()));
+            const typed = input.value.trim();
+            if (!typed || isAddress(typed)) finish(completed(typed));
+            else if (choices.chosen) choices.chosen.click();
+            else choices.search();
         });
         remove.addEventListener("click", () => finish(""));
         form.addEventListener("keydown", (event) => {
@@ -39,7 +51,10 @@ const ask = (editor, texts, href, range) =>
         });
         form.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !form.contains(relatedTarget) && finish());
         document.body.append(form);
-        placeBeside(form, editor, range);
+        const resized = () => placeBeside(form, editor, range);
+        const choices = new ArticleChoices(input, { isSearched, isCertain: (typed) => !isAddress(typed), choose: finish, resized });
+        form.append(choices.list, choices.found);
+        resized();
         input.focus();
         input.select();
     });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -262,3 +262,45 @@ def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
         expect(entry(page, "Bridge")).to_be_visible()
         page.get_by_role("link", name="Reschedule: Bridge").click()
         expect(page.get_by_label("New time")).to_be_visible()
+
+
+def entries_around_now() -> None:
+    """Entries of a whole day, most of them in the present hour and, if it ends meanwhile, the next."""
+    now, channel = soon(), make_channel()
+    begin = now.replace(minute=0, second=0, microsecond=0)
+    midnight = begin.replace(hour=0)
+    every_hour = [midnight + timedelta(hours=hour, minutes=5) for hour in range(25)]
+    present = [begin + timedelta(hours=hour, minutes=2 * number) for hour in range(2) for number in range(27)]
+    Article.objects.bulk_create(
+        Article(title=f"At {time:%H:%M}", status=APPROVED, channel=channel, publish_at=time)
+        for time in [*every_hour, *present]
+    )
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("view", ["week", "day"])
+def test_it_opens_at_the_present_hour(page: Page, site: Site, view: str, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    enter(page, site, make_editor())
+    entries_around_now()
+    page.goto(f"/admin/calendar/?view={view}")
+    expect(page.locator("#now")).to_be_in_viewport(ratio=1)
+    hour = page.locator(".hour", has=page.locator("#now"))
+    expect(hour.locator(".entry")).to_have_count(28)
+    expect(hour.locator(".more")).to_have_count(0)
+    assert page.evaluate("document.activeElement === document.body"), "the keyboard begins at the top"
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("[rel=prev] + .button").click()
+    expect(page.locator("#now")).to_be_in_viewport(ratio=1)
+
+
+def test_it_keeps_its_place_when_one_returns_and_other_days_open_at_their_top(desk: Page) -> None:
+    desk.set_viewport_size({"width": 1440, "height": 900})
+    entries_around_now()
+    desk.goto("/admin/calendar/?view=day")
+    expect(desk.locator("#now")).to_be_in_viewport()
+    desk.evaluate("scrollTo(0, 40)")
+    desk.reload()
+    desk.wait_for_function("scrollY === 40")
+    desk.goto(WEEK)
+    assert desk.evaluate("scrollY") == 0
