@@ -12,6 +12,7 @@ from articles.audit import (
     CREATE,
     EDIT,
     FIRST_STAGE_AGAIN,
+    KEEP_BYLINE,
     Actor,
     Notes,
     StateSnapshot,
@@ -22,7 +23,7 @@ from articles.audit import (
 )
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
-from articles.models import BODY_LENGTH, Article, CoverMode, Revision, StageApproval, Tag, Text, Update
+from articles.models import BODY_LENGTH, Article, AuditEntry, CoverMode, Revision, StageApproval, Tag, Text, Update
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
 from articles.publishing.holds import refuse_held
@@ -146,7 +147,7 @@ def restore_revision(article: Article, *, number: int, by: Actor) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
-    if article.author_id is None and not revision.byline:
+    if not revision.byline and AuditEntry.objects.of(article).filter(action=KEEP_BYLINE).exists():
         del changes["byline"]  # it keeps the name of an author whose account was deleted since
     note = _("Restored from revision %d") % number
     edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))

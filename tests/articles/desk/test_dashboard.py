@@ -20,6 +20,7 @@ from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_editor,
@@ -82,7 +83,7 @@ def test_what_just_went_out_is_shown_with_how_late_it_was() -> None:
 
 def test_a_missed_time_and_one_that_will_be_missed_are_shown_apart() -> None:
     make_article("Too late", publish_at=soon(hours=-1))
-    make_article("Nobody noted", status=APPROVED, publish_at=soon(minutes=-1))
+    make_article("Nobody noted", status=APPROVED, publish_at=soon(minutes=-1), cleared_at=EARLY)
     make_article("Hurry", publish_at=soon(hours=2))
     make_article("Plenty of time", publish_at=soon(hours=30))
     shown = opened_by(make_editor()).get(START).context
