@@ -128,6 +128,12 @@ def _in_release(**time: Instant) -> Q:
     return Q(Exists(found))
 
 
+def scheduled_with_release(now: datetime) -> list[int]:
+    """The ids of the articles that a release will publish."""
+    members = _scheduled_memberships().filter(release__publish_at__gt=now, article__isnull=False)
+    return list(members.values_list("article", flat=True))
+
+
 def release_of(article: Article) -> Release | None:
     """The scheduled release that publishes the article."""
     held = article.__dict__.get(_HELD)

@@ -182,8 +182,8 @@ def test_overdue_articles_are_reported_though_a_worker_counts_as_running() -> No
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     TaskInfo.objects.filter(key=str(article.pk)).update(execute_time=soon(seconds=-8))
     operator, author = page_of(make_member(Role.OPERATOR)), page_of(make_member(Role.AUTHOR))
-    sentence = "Publishing service: 1 task is overdue. Last heartbeat 13 seconds ago."
-    assert sentence in operator and sentence in author
+    sentence = r"Publishing service: 1 task is overdue\. Last heartbeat \d+ seconds ago\."
+    assert re.search(sentence, operator) and re.search(sentence, author)
     assert "tasks list --status overdue" in operator and "manage.py" not in author
 
 
