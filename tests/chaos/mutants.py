@@ -80,8 +80,8 @@ MUTANTS = (
     _mutant(
         "no article is published before its time",
         _PUBLISH,
-        "return _free(ids, due_at(now) & not_over_at(now))",
-        "return _free(ids, not_over_at(now))",
+        "return _free(ids, due_at(database_now()) & SEEN)",
+        "return _free(ids, SEEN)",
         EARLY,
         scenario=scenarios.moved_in_sql,
     ),
@@ -185,8 +185,8 @@ MUTANTS = (
     ),
     _mutant(
         "a publication is recorded",
-        _PUBLISH,
-        "    record_due(PUBLISHED, ids, becoming=Status.PUBLISHED)\n",
+        "articles/publishing/by_clock.py",
+        "    record_due(PUBLISHED, ids)\n",
         "",
         LOST,
         faults=_CALM,
