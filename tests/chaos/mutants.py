@@ -68,6 +68,14 @@ _RUNNING, _MODELS = "scheduling/services/running.py", "scheduling/models.py"
 _PUBLISH, _CACHE = "articles/publishing/publish.py", "articles/cache"
 _LOCKED = 'return self.order_by("task_id").select_for_update(skip_locked=True)'
 
+STAMPED_BEFORE = _mutant(
+    "a record is stamped after the commit",
+    "scheduling/services/commits.py",
+    "            self._has_tasks = True\n",
+    "            self._read_clock()\n",
+)
+"""Found by an outside observer, see `tests.chaos.test_records`: the proof measures in seconds."""
+
 MUTANTS = (
     _mutant(
         "no task runs before its time",
