@@ -32,8 +32,8 @@ def store_published(ids: Collection[int]) -> None:
     """Store that these locked articles are live, since their instant. Without ids it only compiles."""
     record_due(PUBLISHED, ids)
     write_for(_published, ids)
+    emit(DueRecorded(PUBLISHED, ids))
     if ids:
-        emit(DueRecorded(PUBLISHED, ids))
         emit(ArticlesPublished(ids))
 
 

@@ -112,8 +112,8 @@ MUTANTS = (
     _mutant(
         "an embargo hides an article",
         "articles/models/article.py",
-        "Q(Q(embargo_until__isnull=True) | Q(embargo_until__lte=now), publish_at__lte=now)",
-        "Q(publish_at__lte=now)",
+        "return Q(goes_live_at__lte=now)",
+        "return Q(publish_at__lte=now)",
         EARLY,
         scenario=scenarios.embargoed_beyond_its_time,
     ),
