@@ -131,7 +131,7 @@ def updated_member(at: datetime) -> Situation:
 
 
 def unpublished_member(at: datetime) -> Situation:
-    """A release is due that takes the article off the site."""
+    """A release is due that unpublishes the article."""
     found = _published("Budget expected", at)
     return _released(Situation(at, found, State.LIVE, State.LIVE, State.UNPUBLISHED), ReleaseMember.Action.UNPUBLISH)
 

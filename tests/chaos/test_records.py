@@ -44,7 +44,7 @@ class Publication:
 
 @dataclass(frozen=True)
 class Case:
-    """Articles that become due, and what happens to the engine meanwhile."""
+    """Articles that become due, and what happens to the engine until then."""
 
     count: int
     over: float = 0.0

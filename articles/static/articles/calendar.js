@@ -207,7 +207,7 @@
     document.addEventListener("contextmenu", (event) => pointer?.isDragging && event.preventDefault());
     document.addEventListener("dragstart", (event) => event.target.closest?.("#calendar .entry") && event.preventDefault());
 
-    // A page opens at the present time; when one returns to it, the browser puts back its place
+    // A page opens at the present time; when one returns to it, the browser restores its place
 
     const openAtNow = () => {
         const now = document.getElementById("now") ?? root.querySelector(".month .today");

@@ -265,7 +265,7 @@ def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
 
 
 def entries_around_now() -> None:
-    """Entries of a whole day, most of them in the present hour and, if it ends meanwhile, the next."""
+    """Entries of a whole day, most of them in the present hour and, if it ends during the test, the next."""
     now, channel = soon(), make_channel()
     begin = now.replace(minute=0, second=0, microsecond=0)
     midnight = begin.replace(hour=0)
