@@ -26,7 +26,7 @@ from articles.desk.editor.preview import typed_text
 from articles.desk.editor.time_hints import conflicts, quick_times, time_in_words, with_preset, zone_of_form
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
-from articles.text import format_time_exactly
+from articles.text import format_time_exactly, wall_clock
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
@@ -116,8 +116,10 @@ def _limits(form: ArticleForm) -> list[str]:
 def _label(transition: Transition, at: datetime | None) -> str:
     if at is None:
         return str(TRANSITIONS[transition].label)
-    # Translators: a short day and time such as Tue 24 Nov, 07:00, in the letters of Django's date filter
-    moment = formats.date_format(timezone.localtime(at), _("D j M, H:i"))
+    local = timezone.localtime(at)
+    # Translators: a short day such as Tue 24 Nov, in the letters of Django's date filter
+    day = formats.date_format(local, _("D j M"))
+    moment = _("%(day)s, %(time)s") % {"day": day, "time": wall_clock(local)}
     if transition is Transition.SCHEDULE:
         return _("Schedule for %(time)s") % {"time": moment}
     return _("Schedule update for %(time)s") % {"time": moment}

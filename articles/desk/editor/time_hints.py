@@ -21,7 +21,7 @@ from articles.desk.parse_int import whole_number
 from articles.desk.time_field import ZonedTimeField, sent_zone, two_times
 from articles.models import Article
 from articles.publishing import PAST
-from articles.text import format_time_exactly, zone_label
+from articles.text import format_time_exactly, wall_clock, zone_label
 from scheduling.services import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
@@ -105,8 +105,8 @@ def time_in_words(at: datetime | None, now: datetime) -> list[str]:
 def sentence(moment: datetime, now: datetime) -> str:
     """Such as "in 14 hours, Tuesday 24 November 07:00 (Europe/Berlin)"."""
     local = timezone.localtime(moment)
-    # Translators: a day and time such as Tuesday 24 November 07:00, in the letters of Django's date filter
-    day = formats.date_format(local, _("l j F H:i"))
+    # Translators: a day such as Tuesday 24 November, in the letters of Django's date filter
+    day = f"{formats.date_format(local, _('l j F'))} {wall_clock(local)}"
     words = {"day": day, "zone": timezone.get_current_timezone(), "distance": _distance(moment, now)}
     if moment > now:
         return _("in %(distance)s, %(day)s (%(zone)s)") % words
