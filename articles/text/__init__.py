@@ -17,6 +17,7 @@ from articles.text.times import (
     happens_twice,
     offset_name,
     resolve,
+    wall_clock,
     zone_label,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "format_time_briefly",
     "format_time_exactly",
     "with_live_links",
+    "wall_clock",
     "with_players",
     "without_addresses",
     "zone_label",

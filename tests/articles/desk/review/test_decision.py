@@ -75,7 +75,9 @@ def test_a_text_that_is_new_is_shown_whole_with_the_words_that_were_found(desk: 
 
 @pytest.mark.parametrize(("hours", "sentence"), [(-1, "Goes live as soon as it is approved"), (1, "Goes live on")])
 def test_the_page_says_when_an_approved_text_would_go_live(desk: Client, hours: float, sentence: str) -> None:
-    assert sentence in desk.get(screen(waiting(publish_at=soon(hours=hours)))).text
+    moment = soon(hours=hours)
+    page = desk.get(screen(waiting(publish_at=moment))).text
+    assert sentence in page and f"{moment:%H:%M:%S} UTC" in page
 
 
 def test_a_newer_text_is_shown_beside_the_one_that_was_approved(desk: Client) -> None:
