@@ -36,7 +36,16 @@ from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
-from articles.models.state import ReaderState, State, in_states, release_of, state_at, status_at, with_releases
+from articles.models.state import (
+    ReaderState,
+    State,
+    in_states,
+    overdue_at,
+    release_of,
+    state_at,
+    status_at,
+    with_releases,
+)
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
 from articles.models.text import LINES, Text
@@ -126,6 +135,7 @@ __all__ = [
     "stored_text",
     "words_changed",
     "in_states",
+    "overdue_at",
     "release_of",
     "state_at",
     "status_at",

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from articles.desk.calendar.period import EARLIEST, LATEST
 from articles.desk.parse_int import whole_number
-from articles.models import Article, Channel, State, Update, in_any, in_states, named_apart
+from articles.models import Article, Channel, State, Update, in_any, in_states, named_apart, overdue_at
 from articles.text import zone_label
 from scheduling.services import read_database_clock
 
@@ -107,7 +107,7 @@ class ConcernFilter(ChoiceFilter):
         if self.value() == "at_risk":
             return at_risk(queryset, read_database_clock())
         if self.value() == "overdue":
-            return queryset.overdue(read_database_clock())  # type: ignore[attr-defined,no-any-return]
+            return overdue(queryset, read_database_clock())
         return queryset
 
 
@@ -116,6 +116,11 @@ def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
     pending_update = list(Update.objects.at_risk(now).values_list("article", flat=True))
     own: QuerySet[Any] = articles.at_risk(now)  # type: ignore[attr-defined]
     return own | articles.filter(pk__in=pending_update)
+
+
+def overdue(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
+    """Articles of which readers miss something."""
+    return articles.filter(overdue_at(now))
 
 
 class WhoseFilter(ChoiceFilter):
