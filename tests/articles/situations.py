@@ -52,9 +52,18 @@ class Situation:
         return self.headline_once_run if is_replaced else self.article.title
 
     @property
-    def is_awaited(self) -> bool:
-        """Whether readers miss something from the instant on until a worker has run."""
-        return self.once_run is not None
+    def is_ready(self) -> bool:
+        """Whether everything is approved before the instant."""
+        if self.update is not None and self.update.approved_id is None:
+            return False
+        return self.before not in (State.WAITING, State.OVERDUE)
+
+    def is_missed(self, now: datetime, *, has_run: bool = False) -> bool:
+        """Whether readers do not have something whose time has come."""
+        if now < self.at or self.expected(now, has_run=has_run) is State.OVERDUE:
+            return self.expected(now, has_run=has_run) is State.OVERDUE
+        is_unapproved = self.update is not None and self.update.approved_id is None
+        return is_unapproved or (self.once_run is not None and not has_run)
 
 
 def run_worker() -> None:

@@ -28,6 +28,7 @@ from articles.models import (
     in_states,
     named_apart,
     not_over_at,
+    overdue_at,
     scheduled_with_release,
 )
 from articles.text import zone_label
@@ -120,7 +121,7 @@ class ConcernFilter(ChoiceFilter):
         if self.value() == "at_risk":
             return at_risk(queryset, read_database_clock())
         if self.value() == "overdue":
-            return queryset.overdue(read_database_clock())  # type: ignore[attr-defined,no-any-return]
+            return overdue(queryset, read_database_clock())
         return queryset
 
 
@@ -129,6 +130,11 @@ def at_risk(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
     pending_update = list(Update.objects.at_risk(now).values_list("article", flat=True))
     own: QuerySet[Any] = articles.at_risk(now)  # type: ignore[attr-defined]
     return own | articles.filter(pk__in=pending_update)
+
+
+def overdue(articles: QuerySet[Any], now: datetime) -> QuerySet[Any]:
+    """Articles of which readers miss something."""
+    return articles.filter(overdue_at(now))
 
 
 class WhoseFilter(ChoiceFilter):
