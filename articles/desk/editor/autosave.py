@@ -19,11 +19,12 @@ from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
 from articles.desk.editor.changes_since import happened
+from articles.desk.parse_time import instant
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
 from articles.pages import newest_number
 from articles.permissions import ADD, CHANGE, allows, reads_articles, require
-from articles.publishing import Typed, drop_autosave, leave, mark_present, save_autosave
+from articles.publishing import Typed, drop_autosave, is_as_seen, leave, mark_present, save_autosave
 from articles.text import zone_label
 from scheduling.services import read_database_clock
 
@@ -226,8 +227,8 @@ def _change_messages(article: Article, request: HttpRequest) -> list[str]:
     seen = request.POST.get("seen", "")
     if not seen or seen == article.changed_at.isoformat():
         return []
-    return [
-        " ".join(
-            [happened(article, request.POST.get("base", ""), request.user), _("Changes are compared when you save.")]
-        )
-    ]
+    sentences = [happened(article, request.POST.get("base", ""), request.user)]
+    since = instant(seen)
+    if since is None or not is_as_seen(article, since):
+        sentences.append(_("Changes are compared when you save."))
+    return [" ".join(sentences)]
