@@ -17,6 +17,7 @@ from articles.text.times import (
     happens_twice,
     offset_name,
     resolve,
+    whole_second,
     zone_label,
 )
 
@@ -55,6 +56,7 @@ __all__ = [
     "format_time",
     "format_time_briefly",
     "format_time_exactly",
+    "whole_second",
     "with_live_links",
     "with_players",
     "without_addresses",
