@@ -18,6 +18,7 @@ from articles.text.times import (
     offset_name,
     resolve,
     wall_clock,
+    whole_second,
     zone_label,
 )
 
@@ -56,6 +57,7 @@ __all__ = [
     "format_time",
     "format_time_briefly",
     "format_time_exactly",
+    "whole_second",
     "with_live_links",
     "wall_clock",
     "with_players",

@@ -52,6 +52,11 @@ def happens_twice(wall: datetime, zone: tzinfo) -> AmbiguousTime | None:
     return None
 
 
+def whole_second(moment: datetime) -> datetime:
+    """`moment` for formats without fractions: rounded up, because readers do not have an article before it is live."""
+    return moment.replace(microsecond=0) + timedelta(seconds=bool(moment.microsecond))
+
+
 def offset_name(moment: datetime) -> str:
     """An aware time's UTC offset, such as "UTC+5:30"."""
     offset = moment.utcoffset() or timedelta()
