@@ -122,6 +122,20 @@ def _condition(state: State, now: Instant) -> Q:
     return conditions[state]
 
 
+def in_statuses(statuses: Iterable[int], now: Instant) -> Q:
+    """Whether an article has one of these statuses at `now`: the twin of `status_at` for queries."""
+    return reduce(or_, (_status_condition(Status(status), now) for status in statuses), Q(pk__in=()))
+
+
+def _status_condition(status: Article.Status, now: Instant) -> Q:
+    if status == Status.UNPUBLISHED:
+        return _condition(State.UNPUBLISHED, now)
+    if status not in Status.visible():
+        return Q(status=status)
+    to_come = Q(status=status) & (Q(publish_at=None) | Q(goes_live_at__gt=now) & not_over_at(now))
+    return to_come | _condition(State.LIVE, now) if status == Status.PUBLISHED else to_come
+
+
 def _in_release(**time: Instant) -> Q:
     """Whether a scheduled release publishes the article, with a condition for its time."""
     found = _scheduled_memberships().filter(
