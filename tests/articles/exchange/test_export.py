@@ -27,6 +27,7 @@ from tests.articles.factories import make_article, make_channel, make_editor, ma
 from tests.articles.image_files import make_image
 from tests.articles.import_files import Result, counts, run_command, run_import
 from tests.conftest import Manage
+from tests.harness import PATIENCE
 
 Status = Article.Status
 OUT = (Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED)
@@ -473,7 +474,7 @@ def test_an_export_is_consistent_and_blocks_no_writer(monkeypatch: pytest.Monkey
         pieces = WRITERS["jsonl"](Export(Article.objects.all(), soon()))
         seen = [json.loads(next(pieces))["title"]]
         with ThreadPoolExecutor(1) as others:
-            others.submit(change).result(timeout=30)
+            others.submit(change).result(timeout=PATIENCE)
         seen += [json.loads(piece)["title"] for piece in pieces]
 
     assert seen == ["First", "Second"]

@@ -280,7 +280,7 @@ def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> N
     expect(reader.get_by_role("link", name="Budget, part")).to_have_count(0)
     press(editor.get_by_role("button", name="Publish release now"))
     expect(editor.get_by_text("Published on").first).to_be_visible()
-    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20, timeout=15_000)
+    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20)
 
 
 def press(target: Locator) -> None:
