@@ -25,7 +25,7 @@ from articles.models.drafts import Autosave, Presence, SubmittedForm
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.note import Note
-from articles.models.notification import Notification, NotificationPreference
+from articles.models.notification import Notification, NotificationPreference, NotificationQuerySet
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
@@ -40,6 +40,7 @@ from articles.models.state import (
     ReaderState,
     State,
     in_states,
+    load_releases,
     overdue_at,
     release_of,
     scheduled_with_release,
@@ -89,6 +90,7 @@ __all__ = [
     "Note",
     "Notification",
     "NotificationPreference",
+    "NotificationQuerySet",
     "PendingChange",
     "Preferences",
     "Presence",
@@ -136,6 +138,7 @@ __all__ = [
     "stored_text",
     "words_changed",
     "in_states",
+    "load_releases",
     "overdue_at",
     "release_of",
     "scheduled_with_release",

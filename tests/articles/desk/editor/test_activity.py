@@ -87,6 +87,7 @@ def test_history_release_and_audit_log_have_both_times() -> None:
     assert member.release is not None
     page = client.get(f"/admin/articles/release/{member.release.pk}/change/").text
     assert page.count(f"was due {format_time_exactly(member.at)}") == 2  # the release and its member
+    assert f"It was due on {format_time_exactly(member.at)}." in page
 
 
 def test_the_audit_log_says_from_when_readers_saw_it() -> None:
