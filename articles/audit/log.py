@@ -19,6 +19,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import F, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest, JSONObject
 
 from articles.events import EntriesRecorded, emit
 from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update, insert_for_each, insert_statement
@@ -54,6 +55,9 @@ KEEP_BYLINE = "keep_byline"
 
 FIRST_STAGE_AGAIN = "first_stage_again"
 """The detail of an edit that took a text in review back to the first review stage."""
+
+WENT_LIVE_OVER = "went_live_over"
+"""The detail of an update that went live by itself: when the newsroom had last changed the article before."""
 
 ANNOTATING = (ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE, RESOLVE_NOTE, REOPEN_NOTE, ASSIGN)
 """The actions that change neither the text nor the state of an article."""
@@ -177,9 +181,19 @@ def record_many(
     *,
     by: Actor | None = None,
     release: Release | None = None,
+    details: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write an entry for each article, given with its earlier state, in one statement for hundreds."""
-    _store([entry(action, article, by=by, before=before, release=release) for article, before in changes])
+    """Write an entry for each article, given with its earlier state, in one statement for hundreds.
+
+    `details` are by the id of the article.
+    """
+    more = details or {}
+    _store(
+        [
+            entry(action, article, by=by, before=before, release=release, details=more.get(article.pk))
+            for article, before in changes
+        ]
+    )
 
 
 def record_annotation(action: str, article: Article, *, by: Actor | None, reason: str = "", **details: Any) -> None:
@@ -237,6 +251,7 @@ _DUE: Mapping[str, Mapping[str, Any]] = {
         "old_time": Subquery(_update.values("publish_at")),
         "article_title": Subquery(_update.values("approved__title")),
         "revision": Subquery(_update.values("approved__number")),
+        "details": JSONObject(**{WENT_LIVE_OVER: Greatest(F("updated_at"), Subquery(_update.values("updated_at")))}),
     },
 }
 """What is true of each action that is due: its instant, and the status or text to which it leads."""

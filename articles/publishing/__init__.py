@@ -33,6 +33,7 @@ from articles.publishing.edits import (
     apply_import,
     create,
     edit,
+    is_as_seen,
     restore_revision,
     store_rejected_edit,
 )
@@ -152,6 +153,7 @@ __all__ = [
     "gather_articles",
     "held",
     "held_transitions",
+    "is_as_seen",
     "is_creator_authorised",
     "keep_bylines",
     "store_rejected_edit",

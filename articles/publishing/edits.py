@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.timezone import is_naive
 from django.utils.translation import gettext as _
 
 from articles.audit import (
+    ANNOTATING,
     CREATE,
     EDIT,
     FIRST_STAGE_AGAIN,
     KEEP_BYLINE,
+    PUBLISHED,
+    UNPUBLISHED,
+    UPDATED,
+    WENT_LIVE_OVER,
     Actor,
     Notes,
     StateSnapshot,
@@ -90,8 +96,8 @@ def edit(
 
     Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers; `written_by` are its
     writers besides `by`. If the article's text was approved already, the new one is the draft of an update.
-    `seen` is the `changed_at` the editor started from. Raises `EditConflict` if the article was saved since; the
-    rejected text is then stored as a revision, unless the caller's own transaction rolls that back. Raises
+    `seen` is the `changed_at` the editor started from. Raises `EditConflict` unless the article `is_as_seen` then; the
+    rejected text is stored as a revision, unless the caller's own transaction rolls that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
     `NotEditable` for other fields, `TooLong`, `InvalidSchedule` for contradictory times, `TimePast` for new ones in the
     past, `WrongState` for a new time or embargo of a live article, `BelongsToRelease` for a new time of a member,
@@ -118,7 +124,7 @@ def _edit(
     """As `edit`; False on a conflict, whose text is stored as a revision: an error would roll that back."""
     lock(article)
     require_edit(article, by, {**changes, "correction": correction} if correction else changes)
-    if seen is not None and article.changed_at != seen:
+    if seen is not None and not is_as_seen(article, seen):
         _store_rejected(article, changes, by)
         return False
     assign(article, changes, by=by)
@@ -126,6 +132,25 @@ def _edit(
     if others or correction:
         _write(article, others, by, note=note, correction=correction, written_by=written_by)
     return True
+
+
+def is_as_seen(article: Article, seen: datetime) -> bool:
+    """Whether the newsroom has not changed the article since it was changed at `seen`.
+
+    An approved update that went live at its time is no such change: editors have had its text in their forms.
+    """
+    if article.changed_at == seen:
+        return True
+    last = AuditEntry.objects.of(article).exclude(action__in=(*ANNOTATING, PUBLISHED, UNPUBLISHED)).first()
+    if last is None or last.action != UPDATED or last.user_id is not None or article.changed_at > last.at:
+        return False
+    return _moment(last.details.get(WENT_LIVE_OVER)) == seen
+
+
+def _moment(stored: str | None) -> datetime | None:
+    """A time as an audit entry has it; one that a database wrote is in UTC and does not say so."""
+    moment = datetime.fromisoformat(stored) if stored else None
+    return moment.replace(tzinfo=UTC) if moment and is_naive(moment) else moment
 
 
 @retried

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import F
 
-from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, Actor, StateSnapshot, record_many, recorded
+from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, WENT_LIVE_OVER, Actor, StateSnapshot, record_many, recorded
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.images import update_uses
@@ -39,13 +39,20 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     for action, (effect, name) in _EFFECTS.items():
         chosen = [member for member in members if member.action == action]
         states = [StateSnapshot.of(article_of(member)) for member in chosen]
+        details = _went_live_over(chosen) if action == Action.UPDATE else None
         effect(release, chosen, at)
         changes = zip(map(article_of, chosen), states, strict=True)
-        record_many(name, list(changes), by=by, release=release)
+        record_many(name, list(changes), by=by, release=release, details=details)
     states_before = ((one.pk, one.old_status, one.old_revision, one.title) for one in members)
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
+
+
+def _went_live_over(members: Sequence[ReleaseMember]) -> dict[int, dict[str, str]]:
+    """What an update that goes live by itself has in its entry, by the id of the article."""
+    articles = map(article_of, members)
+    return {article.pk: {WENT_LIVE_OVER: article.changed_at.isoformat()} for article in articles}
 
 
 def article_of(member: ReleaseMember) -> Article:
@@ -58,9 +65,10 @@ def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -
     for member in members:
         article = article_of(member)
         member.old_status, member.title = article.status, article.title
-        article.status, article.publish_at, article.published_at = Status.PUBLISHED, release.publish_at, at
+        article.status, article.publish_at = Status.PUBLISHED, release.publish_at
+        article.published_at = article.cleared_at = at  # a late release is no reason to stand where nobody saw it
     ids = [article_of(member).pk for member in members]
-    times = {"publish_at": release.publish_at, "published_at": at, "text_changed_at": at}
+    times = {"publish_at": release.publish_at, "published_at": at, "cleared_at": at, "text_changed_at": at}
     Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, **times)
     emit(ArticlesPublished(ids))
 

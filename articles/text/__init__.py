@@ -17,6 +17,7 @@ from articles.text.times import (
     happens_twice,
     offset_name,
     resolve,
+    wall_clock,
     whole_second,
     zone_label,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "format_time_exactly",
     "whole_second",
     "with_live_links",
+    "wall_clock",
     "with_players",
     "without_addresses",
     "zone_label",

@@ -97,6 +97,11 @@ def format_time_briefly(moment: datetime) -> str:
     return _on(day, time)
 
 
+def wall_clock(local: datetime) -> str:
+    """The time of day of a local time; with its seconds if it has any, because what is confirmed is what is stored."""
+    return f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
+
+
 def _date(local: datetime) -> str:
     return _day(local.date(), get_language())
 

@@ -27,7 +27,6 @@ from articles.desk.editor.autosave import (
     AutosaveAdmin,
     digest_of,
     keep_typed,
-    recovered_drafts,
     restored_draft,
     window_of,
 )
@@ -36,6 +35,7 @@ from articles.desk.editor.edit_conflict import merge_shown, taking_over
 from articles.desk.editor.link_search import LinkScreens
 from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
 from articles.desk.editor.preview import PreviewScreens
+from articles.desk.editor.recovered import recovered_drafts
 from articles.desk.editor.sheet import PublishSheet
 from articles.desk.editor.time_hints import TimingScreens
 from articles.desk.notes.screens import NoteScreens
@@ -200,7 +200,7 @@ class ArticleAdmin(  # type: ignore[misc]
         found = state_at(article, now)
         transitions = offered(article, request.user, now) if original else [Transition.SUBMIT]
         may_save = _may_write(original, request.user) or bool(_settable_times(article, request.user))
-        recovered = recovered_drafts(request, original)
+        recovered = recovered_drafts(request, original, type(form))
         if not original and not recovered:
             form.fields["title"].widget.attrs["autofocus"] = True
         context |= {

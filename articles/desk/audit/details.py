@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import FIRST_STAGE_AGAIN
+from articles.audit import FIRST_STAGE_AGAIN, WENT_LIVE_OVER
 from articles.models import Article, AuditEntry, Image, ReleaseMember, named
 from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
@@ -126,10 +126,10 @@ def _way(name: str) -> str:
 _LEFT_OUT = frozenset(
     (
         *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
-        *("stage", "stage_name", "stages"),
+        *("stage", "stage_name", "stages", WENT_LIVE_OVER),
     )
 )
-"""Keys not displayed: link keys, and values shown as the entry's change."""
+"""Keys not displayed: link keys, what only programs compare, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "assigned": (_("owner"), _users),

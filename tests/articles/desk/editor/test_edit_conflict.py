@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from itertools import product
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
 from articles import publishing
-from articles.models import Article
+from articles.models import Article, Release, Revision, Update
+from articles.releases import release_due, schedule_release
 from articles.text.merge import merged
 from tests.articles.browsers import press_in_body, save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
-from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_release, soon
 from tests.conftest import Site
 
 BODY = "<p>One</p><p>Two</p><p>Three</p>"
@@ -197,6 +200,96 @@ def test_newer_text_of_an_article_that_is_out_is_merged_too(bob: Client, django_
     assert draft is not None
     assert (draft.body, draft.summary) == ("<p>One by her</p><p>Two</p><p>Three by him</p>", "First")
     assert Article.objects.get().body == BODY
+
+
+@pytest.fixture
+def updating(bob: Client) -> Article:
+    """A live article with an approved update, which goes live in an hour."""
+    out = {"status": Article.Status.PUBLISHED, "publish_at": soon(hours=-1), "published_at": soon(hours=-1)}
+    article = make_article("Old", body="<p>Old</p>", **out)
+    editor = User.objects.get(username="bob")
+    publishing.edit(article, by=editor, changes={"title": "Newer", "body": BODY})
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
+    publishing.submit(article, by=editor)
+    approve(article)
+    return article
+
+
+def go_live(article: Article) -> None:
+    """What a worker does with the update at its time, which comes now."""
+    Update.objects.filter(article=article).update(publish_at=soon(seconds=-1))
+    with transaction.atomic():
+        assert publishing.update_due([article.pk]).done == {article.pk}
+
+
+def draft() -> Revision:
+    """The draft of the article's update."""
+    found = Article.objects.get().update.draft
+    assert found is not None
+    return found
+
+
+def test_the_next_save_after_ones_update_went_live_is_no_conflict(updating: Article) -> None:
+    alice = Second(updating, summary="Hers")
+    go_live(updating)
+    page = alice.save()
+    assert "has been changed since you opened it" not in page.text
+    stored = Article.objects.get()
+    assert (stored.title, draft().title, draft().summary) == ("Newer", "Newer", "Hers")
+
+
+def test_an_update_that_a_release_made_live_at_its_time_is_no_conflict(updating: Article) -> None:
+    bob = make_editor("dora")
+    publishing.unschedule_update(updating, by=bob)
+    release = make_release(updating, by=bob)
+    schedule_release(release, publish_at=soon(hours=1), by=bob)
+    alice = Second(updating, summary="Hers")
+    Release.objects.update(publish_at=soon(seconds=-1))
+    with transaction.atomic():
+        assert release_due(release.pk, until=monotonic() + 10) is None
+    assert "has been changed since you opened it" not in alice.save().text
+    assert draft().summary == "Hers"
+
+
+def test_an_update_that_a_person_published_is_a_change(bob: Client, updating: Article) -> None:
+    alice = Second(updating, summary="Hers")
+    publishing.publish_update(updating, by=User.objects.get(username="bob"))
+    assert "has been changed since you opened it" in alice.save().text
+    assert Article.objects.get().pending_update is None
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_an_edit_by_another_before_or_after_the_update_went_live_is_a_conflict(
+    bob: Client, updating: Article, is_before: bool
+) -> None:
+    alice = Second(updating, body=BODY.replace("Two", "Two by her"))
+    if not is_before:
+        go_live(updating)
+    press(bob, updating, "_save", body=BODY.replace("Two", "Two by him"))
+    if is_before:
+        go_live(updating)
+    page = alice.save()
+    assert asked(page) == ["body"]
+    assert draft().body == BODY.replace("Two", "Two by him")
+    alice.response(page, body="mine")
+    assert draft().body == BODY.replace("Two", "Two by her")
+
+
+def test_a_time_that_another_changed_before_the_update_went_live_is_a_conflict(bob: Client, updating: Article) -> None:
+    alice = Second(updating, summary="Hers")
+    press(bob, updating, "_save", unpublish_at=wall(soon(hours=9)))
+    go_live(updating)
+    assert "has been changed since you opened it" in alice.save().text
+
+
+def test_the_open_form_says_that_its_update_went_live_and_asks_for_no_comparison(
+    bob: Client, updating: Article
+) -> None:
+    form, address = form_of(bob, updating), f"/admin/articles/article/{updating.pk}/presence/{uuid4()}/"
+    go_live(updating)
+    (said,) = bob.post(address, form).json()["messages"]
+    assert said.startswith("Since you opened this article: Update published (")
+    assert "compared" not in said
 
 
 @pytest.mark.parametrize(
