@@ -59,6 +59,19 @@ def test_a_changed_time_reschedules_the_task(file: Path) -> None:
 
 
 @pytest.mark.django_db
+def test_an_article_that_a_repeated_import_publishes_late_goes_live_with_that(file: Path) -> None:
+    record = {"external_id": "1", "title": "One", "publish_at": soon(hours=-2).isoformat()}
+    write_lines(file, record)
+    run_import(file)
+    before = soon()
+    write_lines(file, record | {"status": "approved"})
+
+    run_import(file, "--past-due", "publish")
+
+    assert before <= Article.objects.live(soon()).get().out_since <= soon()
+
+
+@pytest.mark.django_db
 def test_a_repeated_import_keeps_edits_made_here(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "Teh harbour"})
     run_import(file)
