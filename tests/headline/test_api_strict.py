@@ -17,6 +17,7 @@ from articles.notes import add_note
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
+from tests.harness import eventually
 from tests.headline.test_api_schema import filled, operations
 
 LIVE, DESK = "/api/v1/articles/", "/api/v1/desk/articles/"
@@ -181,11 +182,15 @@ def test_every_response_has_the_version_for_the_next_request(admin: APIClient) -
         assert version == admin.get(address)["ETag"]
 
 
-def test_a_change_by_the_worker_is_another_version(admin: APIClient) -> None:
-    article = make_article(status=APPROVED, publish_at=soon(seconds=-1))
-    version = admin.get(f"{DESK}{article.pk}/")["ETag"]
+def test_going_live_is_another_version_and_storing_that_is_none(admin: APIClient) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(seconds=0.5))
+    address = f"{DESK}{article.pk}/"
+    scheduled = admin.get(address)["ETag"]
+    assert eventually(lambda: admin.get(address)["ETag"] != scheduled)
+    assert admin.post(f"{address}unpublish/", headers={"If-Match": scheduled}).status_code == 412
+    live = admin.get(address)["ETag"]
     publishing.publish_due([article.pk])
-    assert admin.post(f"{DESK}{article.pk}/unpublish/", headers={"If-Match": version}).status_code == 412
+    assert admin.post(f"{address}unpublish/", headers={"If-Match": live}).status_code == 200
 
 
 def test_releases_have_versions_too(admin: APIClient) -> None:
