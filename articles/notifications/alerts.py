@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from articles.models import Article, Notification, NotificationQuerySet, Release
-from articles.notifications.notify import Message, responsible_users, send, withdraw
+from articles.notifications.notify import Message, delete_unread, responsible_users, send
 from articles.task_types import OF_ARTICLES, RELEASE, UPDATE
 from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
 
@@ -18,7 +18,7 @@ def notify_of_trouble() -> int:
     """Notify the users responsible, once for each task; returns the number of tasks.
 
     Only updates and releases are overdue for readers: the clock shows them what goes live or ends. What is overdue no
-    longer is withdrawn.
+    longer is deleted unless it was read.
     """
     overdue = [
         *_messages(OVERDUE, Notification.Kind.OVERDUE, (UPDATE,)),
@@ -31,7 +31,7 @@ def notify_of_trouble() -> int:
         *overdue,
     ]
     if len(overdue) < MAX_TASKS:  # otherwise there may be more
-        withdraw(_overdue_before().exclude(occasion__in=[item.occasion for item in overdue]))
+        delete_unread(_overdue_before().exclude(occasion__in=[item.occasion for item in overdue]))
     known = Notification.objects.filter(occasion__in=[item.occasion for item in messages]).values_list(
         "occasion", flat=True
     )

@@ -99,7 +99,7 @@ def notify_authors_of_due(action: str, article_ids: Collection[int]) -> None:
     if action not in _BY_ACTION:
         return
     if action == UPDATED:
-        withdraw(_overdue().filter(article__in=among(article_ids)))
+        delete_unread(_overdue().filter(article__in=among(article_ids)))
     if len(article_ids) <= _AT_THE_SAME_TIME:
         notify_authors(action, article_ids)
         return
@@ -164,7 +164,7 @@ def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = No
     Authors have notifications of their own about published articles.
     """
     concerned = {*responsible_users(), release.created_by_id or 0}
-    withdraw(_overdue().filter(release=release.pk))
+    delete_unread(_overdue().filter(release=release.pk))
     if kind != Kind.PUBLISHED:
         authors = release.members.filter(article__author__isnull=False).values_list("article__author", flat=True)
         concerned.update(pk for pk in authors if pk)
@@ -203,8 +203,8 @@ def _overdue() -> NotificationQuerySet:
     return Notification.objects.filter(kind=Kind.OVERDUE)
 
 
-def withdraw(notifications: NotificationQuerySet) -> None:
-    """Delete those of these notifications that nobody has read yet: what they say is true no longer."""
+def delete_unread(notifications: NotificationQuerySet) -> None:
+    """Delete those of these notifications that are unread: what they say is true no longer."""
     delete_by_ids(Notification, list(notifications.unread().values_list("pk", flat=True)[:_AT_ONCE]))
 
 

@@ -1,4 +1,4 @@
-"""The instants of what nobody did by hand: when readers saw it, and when it was due or recorded.
+"""The instants of what the system did at a set time: when readers saw it, and when it was due or recorded.
 
 The clock shows readers what goes live and what ends at its time, whenever a worker records it. An update or a release
 is shown by a worker's commit.
@@ -26,7 +26,7 @@ def seen_at(entry: AuditEntry) -> datetime:
 
 
 def who_of(entry: AuditEntry) -> str:
-    """The actor; the clock has shown readers an article even if somebody else had that recorded."""
+    """The actor; what the clock has shown is recorded by the user who changes the article next, if no worker ran."""
     return str(AuditEntry.Source.WORKER.label) if _is_by_clock(entry) else entry.who
 
 

@@ -201,7 +201,7 @@ def test_what_readers_have_by_the_clock_is_not_called_overdue(build: str) -> Non
 
 
 @pytest.mark.parametrize("build", ["update", "member", "updated_member"])
-def test_that_something_is_overdue_is_withdrawn_once_readers_have_it(build: str) -> None:
+def test_that_something_is_overdue_is_deleted_once_readers_have_it(build: str) -> None:
     publisher = make_member(Role.PUBLISHER)
     SITUATIONS[build](soon(minutes=-1))
     assert notify_of_trouble() == 1
@@ -210,7 +210,7 @@ def test_that_something_is_overdue_is_withdrawn_once_readers_have_it(build: str)
     assert Kind.OVERDUE not in [kind for kind, _title in notified(publisher)]
 
 
-def test_that_something_is_overdue_is_withdrawn_once_it_has_another_time() -> None:
+def test_that_something_is_overdue_is_deleted_once_it_has_another_time() -> None:
     publisher = make_member(Role.PUBLISHER)
     made = SITUATIONS["update"](soon(minutes=-1))
     notify_of_trouble()

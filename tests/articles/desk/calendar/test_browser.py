@@ -12,7 +12,16 @@ from django.test import Client
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from articles.models import Article, Preferences
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, publish_tasks, soon
+from tests.articles.factories import (
+    APPROVED,
+    EARLY,
+    make_article,
+    make_channel,
+    make_editor,
+    make_user,
+    publish_tasks,
+    soon,
+)
 from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -285,7 +294,7 @@ def entries_around_now() -> None:
     every_hour = [midnight + timedelta(hours=hour, minutes=5) for hour in range(25)]
     present = [begin + timedelta(hours=hour, minutes=2 * number) for hour in range(2) for number in range(27)]
     Article.objects.bulk_create(
-        Article(title=f"At {time:%H:%M}", status=APPROVED, channel=channel, publish_at=time)
+        Article(title=f"At {time:%H:%M}", status=APPROVED, channel=channel, publish_at=time, cleared_at=EARLY)
         for time in [*every_hour, *present]
     )
 

@@ -1,4 +1,4 @@
-"""Activity of an article and the audit log's screens: when readers saw what nobody did by hand."""
+"""Activity of an article and the audit log's screens: when readers saw what the system did."""
 
 from __future__ import annotations
 
