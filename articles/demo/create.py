@@ -85,7 +85,7 @@ def found(*, password: str) -> None:
 @retried
 def renew_missed(*, now: datetime) -> int:
     """Reschedule bulletins and a release whose time passed while no worker ran; returns the number of bulletins."""
-    missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__lte=now)
+    missed = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), goes_live_at__lte=now)
     locked = lock_by_ids(Article, missed.values_list("pk", flat=True))
     articles = sorted((article for article in locked if article.is_waiting), key=lambda one: one.publish_at or now)
     for number, article in enumerate(articles):
@@ -99,8 +99,8 @@ def renew_missed(*, now: datetime) -> int:
 
 def going_live(now: datetime) -> Iterable[Article]:
     """The scheduled demo articles, soonest first."""
-    waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), publish_at__gt=now)
-    return waiting.select_related("channel").order_by("publish_at")
+    waiting = Article.objects.filter(external_id__startswith=ORIGIN, status__in=Status.waiting(), goes_live_at__gt=now)
+    return waiting.select_related("channel").order_by("goes_live_at")
 
 
 def going_out(now: datetime) -> Iterable[Release]:
