@@ -97,7 +97,8 @@ def _has_published(release: Release | None, article: Article) -> bool:
 def _updates(now: datetime) -> Iterator[Published]:
     last = AuditEntry.objects.aggregate(last=Max("id"))["last"] or 0
     entries = AuditEntry.objects.filter(id__gt=last - _ENTRIES, action__in=(UPDATED, Transition.PUBLISH_UPDATE))
-    latest = list(entries.latest_first()[:SHOWN])
+    columns = ("at", "article_id", "article_title", "release_id", "user_name")  # a migration may change others
+    latest = list(entries.latest_first().only(*columns)[:SHOWN])
     live = Article.objects.live(now).only("title").in_bulk([entry.article_id for entry in latest])
     by_task = {task_type: executed_records(task_type, keys) for task_type, keys in _keys(latest).items()}
     for entry in latest:
