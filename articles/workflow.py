@@ -170,9 +170,9 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         path="publish",
         held_for=ReleaseMember.Action.PUBLISH,
         is_bulk_action=True,
-        confirmation=_("Readers see it immediately."),
+        confirmation=_("Readers will see it immediately."),
         bulk_confirmation=_(
-            "Readers see these articles immediately. This cannot be undone, but you can unpublish them."
+            "Readers will see these articles immediately. This cannot be undone, but you can unpublish them."
         ),
     ),
     Transition.UNPUBLISH: TransitionRule(
@@ -185,8 +185,8 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         is_undoable=True,
         is_bulk_action=True,
         is_removal=True,
-        confirmation=_("Readers no longer see it. You can republish it later."),
-        bulk_confirmation=_("Readers no longer see these articles."),
+        confirmation=_("Readers will no longer see it. You can republish it later."),
+        bulk_confirmation=_("Readers will no longer see these articles."),
     ),
     Transition.REPUBLISH: TransitionRule(
         label=_("Republish"),
@@ -198,8 +198,8 @@ TRANSITIONS: dict[Transition, TransitionRule] = {
         held_for=ReleaseMember.Action.PUBLISH,
         is_undoable=True,
         is_bulk_action=True,
-        confirmation=_("Readers see it again immediately, with its original date."),
-        bulk_confirmation=_("Readers see these articles again immediately, with their original dates."),
+        confirmation=_("Readers will see it again immediately, with its original date."),
+        bulk_confirmation=_("Readers will see these articles again immediately, with their original dates."),
     ),
     Transition.SET_EMBARGO: TransitionRule(
         label=_("Set or lift embargo"),

@@ -39,8 +39,8 @@ class ScheduleHints:
             return
         yield from late(self.at, self.now)
         yield from self._together()
-        others = near(self._articles().values("channel"), self.at).exclude(pk__in=self._ids())
-        yield from map(conflict, others[:SHOWN])
+        others = near(self._articles().values("channel"), self.at, self.now).exclude(pk__in=self._ids())
+        yield from (conflict(other, self.now) for other in others[:SHOWN])
         if (more := others.count() - SHOWN) > 0:
             text = ngettext("%d more at nearly the same time.", "%d more at nearly the same time.", more)
             yield text % more

@@ -94,7 +94,7 @@ def _shown(form: ArticleForm, article: Article, transition: Transition, now: dat
         "cover": next(iter(Image.objects.named(text.cover)), None),
         "times": time_in_words(at, now),
         "limits": _limits(form),
-        "conflicts": list(conflicts(text.channel_id, article.pk, at)) if at and field == "publish_at" else [],
+        "conflicts": list(conflicts(text.channel_id, article.pk, at, now)) if at and field == "publish_at" else [],
         "errors": form.errors.get(field, []),
         "problems": [problem for problem in problems(draft) if problem.field != field],  # it asks for the time itself
         "button": transition_button(transition),

@@ -154,7 +154,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
     found: dict[str, list[str]] = {}
     if live := times.get("publish_at"):
         channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
-        found["publish_at"] = [*late(live, now), *conflicts(channel, own, live)]
+        found["publish_at"] = [*late(live, now), *conflicts(channel, own, live, now)]
     if live and times.get("embargo_until", live) > live:
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
         found["embargo_until"] = [text % {"time": format_time_exactly(times["embargo_until"])}]
@@ -170,22 +170,29 @@ def late(live: datetime, now: datetime) -> Iterator[str]:
         yield str(PAST["publish_at"])
 
 
-def conflicts(channel: int | None, own: int | None, live: datetime) -> Iterator[str]:
+def conflicts(channel: int | None, own: int | None, live: datetime, now: datetime) -> Iterator[str]:
     """A sentence for each article that goes live in the channel at nearly the same time."""
     if channel:
-        yield from map(conflict, near([channel], live).exclude(pk=own or 0)[:SHOWN])
+        yield from (conflict(other, now) for other in near([channel], live, now).exclude(pk=own or 0)[:SHOWN])
 
 
-def near(channels: Any, live: datetime) -> QuerySet[Article]:
-    """The articles that go live in one of these channels at nearly that time, in the order of theirs."""
+def near(channels: Any, live: datetime, now: datetime) -> QuerySet[Article]:
+    """The articles that go live, or went, in one of these channels at nearly that time, in the order of theirs.
+
+    Not those that go live at another time, because of an embargo or because they were not approved in time.
+    """
     status = Article.Status
     span = (live - settings.CALENDAR_CONFLICT, live + settings.CALENDAR_CONFLICT)
     found = Article.objects.filter(channel__in=channels, publish_at__range=span)
     found = found.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED))
-    return found.only("title", "publish_at").order_by("publish_at", "pk")
+    found = found.exclude(status__in=status.unapproved(), publish_at__lte=now).exclude(embargo_until__gt=span[1])
+    return found.only("title", "publish_at", "embargo_until").order_by("publish_at", "pk")
 
 
-def conflict(other: Article) -> str:
+def conflict(other: Article, now: datetime) -> str:
     """A sentence about such an article."""
-    clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
-    return _("“%(title)s” in the same channel goes live at %(time)s.") % {"title": other.title, "time": clock}
+    moment = other.out_since
+    words = {"title": other.title, "time": f"{timezone.localtime(moment):%H:%M:%S}"}
+    if moment > now:
+        return _("“%(title)s” in the same channel goes live at %(time)s.") % words
+    return _("“%(title)s” in the same channel went live at %(time)s.") % words

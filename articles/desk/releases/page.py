@@ -59,9 +59,9 @@ FUNCTIONS: Mapping[str, Callable[..., None]] = {
 """The functions of the transitions with a confirmation."""
 
 _UNDONE: Mapping[str, Promise] = {
-    Action.PUBLISH: _("Readers no longer see it. It is approved and not scheduled."),
-    Action.UPDATE: _("Readers see the earlier text. The update stays approved and pending."),
-    Action.UNPUBLISH: _("Readers see it again."),
+    Action.PUBLISH: _("Readers will no longer see it. It will be approved and not scheduled."),
+    Action.UPDATE: _("Readers will see the earlier text. The update stays approved and pending."),
+    Action.UNPUBLISH: _("Readers will see it again."),
 }
 
 

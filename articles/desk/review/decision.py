@@ -219,7 +219,9 @@ def _ask_first(request: HttpRequest, article: Article) -> None:
     planned = update.publish_at if update else article.goes_live_at
     is_over = article.unpublish_at is not None and article.unpublish_at <= now
     if planned is not None and planned <= now and not is_over:
-        effect = _("The update replaces the live text immediately.") if update else _("Readers see it immediately.")
+        effect = (
+            _("The update replaces the live text immediately.") if update else _("Readers will see it immediately.")
+        )
         raise Unconfirmed([_past(planned), effect], typed=False)
 
 

@@ -59,9 +59,9 @@ def with_update(desk: Client, **draft: str) -> Article:
 @pytest.mark.parametrize(
     ("transition", "values", "said", "status"),
     [
-        (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers see it immediately.", Status.PUBLISHED),
-        (Transition.UNPUBLISH, OUT, "Readers no longer see it.", Status.UNPUBLISHED),
-        (Transition.REPUBLISH, {**OUT, "status": Status.UNPUBLISHED}, "Readers see it again", Status.PUBLISHED),
+        (Transition.PUBLISH_NOW, {"status": APPROVED}, "Readers will see it immediately.", Status.PUBLISHED),
+        (Transition.UNPUBLISH, OUT, "Readers will no longer see it.", Status.UNPUBLISHED),
+        (Transition.REPUBLISH, {**OUT, "status": Status.UNPUBLISHED}, "Readers will see it again", Status.PUBLISHED),
         (Transition.RETRACT, OUT, "Readers see only the retraction notice from now on.", Status.RETRACTED),
     ],
 )
@@ -208,11 +208,11 @@ def test_a_question_alone_leaves_no_unsaved_work(desk: Client) -> None:
 @pytest.mark.parametrize(
     ("action", "values", "said", "status"),
     [
-        ("unpublish", OUT, "Readers no longer see these articles.", Status.UNPUBLISHED),
+        ("unpublish", OUT, "Readers will no longer see these articles.", Status.UNPUBLISHED),
         (
             "republish",
             {**OUT, "status": Status.UNPUBLISHED},
-            "Readers see these articles again immediately",
+            "Readers will see these articles again immediately",
             Status.PUBLISHED,
         ),
         ("publish_now", {"status": APPROVED}, "This cannot be undone", Status.PUBLISHED),

@@ -56,6 +56,26 @@ def test_a_time_is_chosen_in_ones_own_zone_and_explained_while_it_is_typed(page:
     assert Article.objects.get(pk=article.pk).publish_at == datetime(2037, 10, 25, 1, 30, tzinfo=UTC)
 
 
+def test_conflicts_with_live_articles_are_past_and_articles_that_missed_the_time_are_none(
+    desk: Client,
+) -> None:
+    channel, now = make_channel(), soon()
+    for title, seconds, values in (
+        ("Never approved", -40, {"status": Article.Status.DRAFT}),
+        ("Embargoed", -35, {"status": APPROVED, "embargo_until": now + timedelta(hours=1)}),
+        ("Out", -30, {"status": Article.Status.PUBLISHED}),
+        ("Unrecorded", -20, {"status": APPROVED}),
+        ("To come", 50, {"status": APPROVED}),
+    ):
+        make_article(title, channel=channel, publish_at=now + timedelta(seconds=seconds), **values)
+    said = ask(desk, channel=channel.pk, publish_at=f"{now:%Y-%m-%dT%H:%M:%S}")["publish_at"]["problems"]
+    verbs = {"Out": "went", "Unrecorded": "went", "To come": "goes"}
+    conflicts = [hint for hint in said if "channel" in hint]
+    assert len(conflicts) == 3
+    for hint, (title, verb) in zip(conflicts, verbs.items(), strict=True):
+        assert hint.startswith(f"“{title}” in the same channel {verb} live at")
+
+
 @pytest.mark.parametrize(
     ("now", "expected"),
     [

@@ -189,7 +189,7 @@ def test_a_transition_of_the_menu_asks_what_the_workflow_asks(desk: Client) -> N
     article = make_article("Derby", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     item = items(desk, "Derby")["Unpublish…"]
     page = post(desk, item)
-    assert "Readers no longer see it." in page.text
+    assert "Readers will no longer see it." in page.text
     article.refresh_from_db()
     assert article.status == Status.PUBLISHED
     page = desk.post(item.address, {"unpublish": "confirmed", "back": "desk_monitoring?channel=1"}, follow=True)

@@ -107,7 +107,7 @@ def test_a_roll_back_is_asked_about_first(desk: Client, irene: User) -> None:
     release = make_release(make_article("Fine", status=APPROVED), by=irene)
     releases.publish_release_now(release, by=irene)
     ask = f"{LIST}{release.pk}/roll_back_release/ask/"
-    assert "Readers no longer see it" in desk.get(ask).content.decode()
+    assert "Readers will no longer see it" in desk.get(ask).content.decode()
     response = desk.post(ask)
     assert "and rolled back" in shown(response)
     assert Article.objects.get().status == APPROVED
