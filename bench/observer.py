@@ -17,7 +17,7 @@ from tests.harness import connect, rows
 
 PUBLISHED = 9
 _EPOCH = datetime(1970, 1, 1)  # MySQLdb gives naive times; they are UTC
-_AHEAD = 200  # articles asked for at once; they are due one after the other
+_AHEAD = 200  # articles asked for at once by default; they are due one after the other
 
 
 def main() -> None:
@@ -27,12 +27,17 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--last", action="store_true", help="only note when the last one was out")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds after the last one is due")
+    parser.add_argument(
+        "--ahead", type=int, default=_AHEAD, help="articles looked for at once; all, if some may be lost"
+    )
     options = parser.parse_args()
     connection = connect(os.environ["DATABASE_URL"])
     due = due_times(connection, options.first, options.count)
     deadline = max(due.values()) + options.timeout
-    watch = watch_last if options.last else watch_each
-    print(json.dumps(watch(connection, due, deadline)))
+    seen = (
+        watch_last(connection, due, deadline) if options.last else watch_each(connection, due, deadline, options.ahead)
+    )
+    print(json.dumps(seen))
 
 
 def due_times(connection: Any, first: int, count: int) -> dict[int, float]:
@@ -41,14 +46,14 @@ def due_times(connection: Any, first: int, count: int) -> dict[int, float]:
     return {pk: (at - _EPOCH).total_seconds() for pk, at in rows(connection, sql, first, first + count)}
 
 
-def watch_each(connection: Any, due: dict[int, float], deadline: float) -> list[float | None]:
+def watch_each(connection: Any, due: dict[int, float], deadline: float, ahead: int) -> list[float | None]:
     """Milliseconds from due to visible for each article, None for those that are not out at the deadline."""
     late: dict[int, float | None] = dict.fromkeys(due)
     waiting = dict(due)
     while waiting and time.time() < deadline:
         low = next(iter(waiting))
         sql = "SELECT id FROM articles_article WHERE id >= %s AND id < %s AND status = %s"
-        out = rows(connection, sql, low, low + _AHEAD, PUBLISHED)
+        out = rows(connection, sql, low, low + ahead, PUBLISHED)
         now = time.time()
         late |= {pk: (now - waiting.pop(pk)) * 1000 for (pk,) in out if pk in waiting}
         time.sleep(0.001)

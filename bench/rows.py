@@ -11,7 +11,7 @@ def multiply(cursor: Any, table: str, copies: int, *, primary: str = "id", **col
     `columns` are SQL expressions for what differs; everything else is as in that row, whatever columns there are. The
     row's number is the key, which the database gives.
     """
-    cursor.execute(f"SHOW COLUMNS FROM {table} WHERE Extra NOT LIKE '%auto_increment%'")
+    cursor.execute(f"SHOW COLUMNS FROM {table} WHERE Extra NOT REGEXP 'auto_increment|GENERATED'")
     names = [row[0] for row in cursor.fetchall()]
     values = ", ".join(columns.get(name, f"{table}.`{name}`") for name in names)
     quoted = ", ".join(f"`{name}`" for name in names)

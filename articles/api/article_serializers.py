@@ -14,7 +14,19 @@ from rest_framework import serializers
 from articles import publishing
 from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.reader_serializers import ArticleFilterSerializer
-from articles.models import Article, Channel, ReviewProgress, ReviewStage, Revision, Tag, Text, Update
+from articles.models import (
+    Article,
+    Channel,
+    ReviewProgress,
+    ReviewStage,
+    Revision,
+    State,
+    Tag,
+    Text,
+    Update,
+    state_at,
+    status_at,
+)
 from articles.text import Change
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
@@ -25,6 +37,9 @@ Status = Article.Status
 class DeskFilterSerializer(ArticleFilterSerializer):
     """Filters of the newsroom's article list."""
 
+    state = serializers.MultipleChoiceField(
+        choices=State.choices, required=False, help_text=_("What readers see, by name. May be repeated.")
+    )
     status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
     owned = serializers.BooleanField(
         required=False, help_text=_("Only articles that the signed-in user has to finish.")
@@ -119,7 +134,9 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         write_only=True, required=False,
         help_text=_("The `updated_at` you started from: the change is refused if another user has saved since."),
     )  # fmt: skip
-    published_at = InstantField(read_only=True, allow_null=True)
+    status = serializers.SerializerMethodField(help_text=_("By the clock: of a live article “published”."))
+    state = serializers.SerializerMethodField(help_text=_("What readers see at the time of the response."))
+    published_at = serializers.SerializerMethodField(help_text=_("From when readers could see it."))
     created_at = InstantField(read_only=True)
     updated_at = InstantField(source="changed_at", read_only=True)
     note = serializers.CharField(
@@ -137,12 +154,28 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "status_reason", "publish_at", "unpublish_at",
-            "embargo_until", "published_at", "created_at", "updated_at", "revision", "retraction_notice",
-            "pending_update", "reviewer", "stage", "seen", "note", "correction",
+            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "state", "status_reason", "publish_at",
+            "unpublish_at", "embargo_until", "published_at", "created_at", "updated_at", "revision",
+            "retraction_notice", "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
-        read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
+        read_only_fields = ["status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
+
+    @extend_schema_field(serializers.ChoiceField(choices=Status.choices))
+    def get_status(self, article: Article) -> int:
+        """Its status, whether or not a worker has stored it."""
+        return status_at(article, self._now).value
+
+    @extend_schema_field(serializers.ChoiceField(choices=State.choices))
+    def get_state(self, article: Article) -> str:
+        """Its state by name."""
+        return state_at(article, self._now).state.value
+
+    @extend_schema_field(InstantField(allow_null=True))
+    def get_published_at(self, article: Article) -> str | None:
+        """From when readers could see it; null if they never could."""
+        since = article.seen_since(self._now)
+        return None if since is None else str(InstantField().to_representation(since))
 
     def get_reviewer(self, article: Article) -> str | None:
         """The user whose soft lock is valid now."""

@@ -32,9 +32,9 @@ from articles.api.article_serializers import (
 )
 from articles.api.base import NewsroomView
 from articles.exceptions import NotRescheduled
-from articles.models import Article, Channel, due_at
+from articles.models import Article, Channel, due_at, in_states, in_statuses, with_releases
 from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
-from scheduling.services import database_now
+from scheduling.services import database_now, read_database_clock
 from scheduling.unknown_fields import EmptyBody
 
 _LOOKUPS = {
@@ -42,7 +42,6 @@ _LOOKUPS = {
     "channel": "channel",
     "owner": "owner",
     "since": "goes_live_at__gte",
-    "status": "status__in",
     "tag": "tags",
     "until": "goes_live_at__lt",
 }
@@ -78,8 +77,8 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
 
     serializer_class = DeskArticleSerializer
     filter_class = DeskFilterSerializer
-    queryset = Article.objects.select_related(
-        "channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS
+    queryset = with_releases(
+        Article.objects.select_related("channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS)
     ).prefetch_related("tags", "stage_approvals")
     lookup_value_converter = "int"
     ordering = ("-id",)
@@ -91,6 +90,9 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
             filters["author"] = self.request.user.pk
         if filters.get("owned"):
             filters["owner"] = self.request.user.pk
+        for name, condition in (("state", in_states), ("status", in_statuses)):
+            if filters.get(name):
+                queryset = queryset.filter(condition(filters[name], read_database_clock()))
         queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
         return containing(queryset, filters.get("q", ""))
 

@@ -65,9 +65,7 @@ class HeadlineSerializer(serializers.ModelSerializer[Article]):
     )
     url = serializers.SerializerMethodField(help_text=_("The article's page on the site."))
     publish_at = InstantField(read_only=True)
-    published_at = InstantField(
-        read_only=True, allow_null=True, help_text=_("When it actually went live; null until the task has recorded it.")
-    )
+    published_at = InstantField(source="out_since", read_only=True, help_text=_("From when readers could see it."))
     updated_at = InstantField(source="modified_at", read_only=True, help_text=_("When it last changed for readers."))
 
     class Meta:

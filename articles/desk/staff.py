@@ -286,7 +286,8 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """What the question tells: who, how many articles show their names, and whether deactivating is possible."""
         may_deactivate = all(self.has_change_permission(request, user) for user in users)
         return {
-            "people": [named(user) for user in users],
+            "people": users,
+            "names": gettext(", ").join(named(user) for user in users),
             "signed": count_signed(users),
             "deactivate": DEACTIVATE if may_deactivate and any(user.is_active for user in users) else "",
         }

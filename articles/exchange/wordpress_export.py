@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import format_datetime
 from html import escape
 from typing import Any
@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from articles.exchange.export import Export, Item
 from articles.exchange.wordpress import META, NO_DATE
 from articles.models import Article, Channel, Tag
+from articles.text import whole_second
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8" ?>
 <rss version="2.0"
@@ -127,7 +128,7 @@ def _dates(article: Article) -> dict[str, str]:
     moment = article.goes_live_at if article.status in Status.visible() else article.publish_at
     if moment is None:
         return {"wp:post_date": NO_DATE, "wp:post_date_gmt": NO_DATE}
-    moment = (moment + timedelta(microseconds=999_999)).replace(microsecond=0)
+    moment = whole_second(moment)
     return {
         "pubDate": format_datetime(moment.astimezone(UTC)),
         "wp:post_date": f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}",

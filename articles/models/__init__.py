@@ -36,7 +36,18 @@ from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
 from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
-from articles.models.state import ReaderState, State, in_states, release_of, state_at, status_at, with_releases
+from articles.models.state import (
+    ReaderState,
+    State,
+    in_states,
+    in_statuses,
+    overdue_at,
+    release_of,
+    scheduled_with_release,
+    state_at,
+    status_at,
+    with_releases,
+)
 from articles.models.tag import Tag
 from articles.models.tagging import Tagging
 from articles.models.text import LINES, Text
@@ -126,7 +137,10 @@ __all__ = [
     "stored_text",
     "words_changed",
     "in_states",
+    "in_statuses",
+    "overdue_at",
     "release_of",
+    "scheduled_with_release",
     "state_at",
     "status_at",
     "with_releases",

@@ -24,7 +24,7 @@ from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
 from articles.models.translatable import TranslatableField
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids, overdue_before, retried
+from scheduling.services import lock_by_ids, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update
@@ -57,10 +57,9 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
             status__in=Article.Status.unapproved(), goes_live_at__gt=now, goes_live_at__lte=now + AT_RISK_WITHIN
         )
 
-    def overdue(self, now: datetime) -> Self:
-        """Articles whose time is past, but that are not approved or that no worker has stored as live in time."""
-        missed = Q(status__in=Article.Status.unapproved(), publish_at__lte=now)
-        return self.filter(missed | Q(due_at(overdue_before(now)), status__in=Article.Status.waiting()))
+    def unapproved_past_time(self, now: datetime) -> Self:
+        """Articles that are not approved though their time is past."""
+        return self.filter(due_at(now), status__in=Article.Status.unapproved())
 
     def needing_review(self) -> Self:
         """Articles and updates that a reviewer has to decide; both are found by their own index."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any, Self
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH
-from scheduling.services import among
+from scheduling.services import among, overdue_before
 
 MAX_MEMBERS = 500
 """Articles in one release: as many as one transaction publishes without delaying other articles."""
@@ -28,6 +29,10 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
     def scheduled(self) -> Self:
         """Scheduled releases."""
         return self.filter(status=Release.Status.SCHEDULED, publish_at__isnull=False)
+
+    def overdue(self, now: datetime) -> Self:
+        """Scheduled releases that no worker has published in time."""
+        return self.scheduled().filter(publish_at__lte=overdue_before(now))
 
 
 class Release(models.Model):

@@ -17,7 +17,9 @@ from django.db.models import Exists, OuterRef, Prefetch, Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article, ArticleQuerySet, Instant, due_at, not_over_at, over_at
+from articles.models.base.limited_union import in_any
 from articles.models.release import Release, ReleaseMember
+from articles.models.update import Update
 
 Status = Article.Status
 
@@ -120,12 +122,42 @@ def _condition(state: State, now: Instant) -> Q:
     return conditions[state]
 
 
+def in_statuses(statuses: Iterable[int], now: Instant) -> Q:
+    """Whether an article has one of these statuses at `now`: the twin of `status_at` for queries."""
+    return reduce(or_, (_status_condition(Status(status), now) for status in statuses), Q(pk__in=()))
+
+
+def _status_condition(status: Article.Status, now: Instant) -> Q:
+    if status == Status.UNPUBLISHED:
+        return _condition(State.UNPUBLISHED, now)
+    if status not in Status.visible():
+        return Q(status=status)
+    to_come = Q(status=status) & (Q(publish_at=None) | Q(goes_live_at__gt=now) & not_over_at(now))
+    return to_come | _condition(State.LIVE, now) if status == Status.PUBLISHED else to_come
+
+
 def _in_release(**time: Instant) -> Q:
     """Whether a scheduled release publishes the article, with a condition for its time."""
     found = _scheduled_memberships().filter(
         article=OuterRef("pk"), **{f"release__{key}": at for key, at in time.items()}
     )
     return Q(Exists(found))
+
+
+def scheduled_with_release(now: datetime) -> list[int]:
+    """The ids of the articles that a release will publish."""
+    members = _scheduled_memberships().filter(release__publish_at__gt=now, article__isnull=False)
+    return list(members.values_list("article", flat=True))
+
+
+def overdue_at(now: datetime) -> Q:
+    """Whether readers miss something of an article at `now`: itself, its update, or what a release does with it.
+
+    What only a worker shows them counts as missed a few seconds after its time.
+    """
+    members = ReleaseMember.objects.filter(holds=True, article__isnull=False, release__in=Release.objects.overdue(now))
+    unapproved, updates = Article.objects.unapproved_past_time(now), Update.objects.overdue(now)
+    return Q(pk__in=in_any(unapproved.values("pk"), updates.values("article"), members.values("article")))
 
 
 def release_of(article: Article) -> Release | None:

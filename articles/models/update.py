@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Self
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import AT_RISK_WITHIN, Article
 from articles.models.translatable import TranslatableField
+from scheduling.services import overdue_before
 
 
 class UpdateQuerySet(models.QuerySet["Update"]):
@@ -18,6 +20,10 @@ class UpdateQuerySet(models.QuerySet["Update"]):
     def at_risk(self, now: datetime) -> Self:
         """Unapproved updates whose time is within `AT_RISK_WITHIN`."""
         return self.filter(approved__isnull=True, publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
+
+    def overdue(self, now: datetime) -> Self:
+        """Updates whose time is past: approved ones that no worker has published in time, and unapproved ones."""
+        return self.filter(Q(approved__isnull=True) | Q(publish_at__lte=overdue_before(now)), publish_at__lte=now)
 
 
 class Update(models.Model):

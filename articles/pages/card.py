@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from articles.addresses import page_address
 from articles.images import markup
 from articles.models import Article, Channel
-from articles.text import format_time
+from articles.text import format_time, whole_second
 
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -70,7 +70,7 @@ def language_of(text: str) -> str:
 
 def timed(moment: datetime) -> str:
     """A <time> element; HTML has no microseconds."""
-    exact = timezone.localtime(moment).isoformat(timespec="seconds")
+    exact = timezone.localtime(whole_second(moment)).isoformat()
     return f'<time datetime="{exact}">{escape(format_time(moment))}</time>'
 
 

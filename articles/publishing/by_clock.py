@@ -1,6 +1,6 @@
 """Storing what the clock has shown readers: status, audit entry, event and closed task.
 
-Readers see an article from its instant to its end whether or not a worker runs. Whoever changes such an article before
+Readers see an article from its instant to its end whether or not a worker runs. What changes such an article before
 a worker has stored that stores it first, so that no record passes over "published" or "unpublished".
 """
 
@@ -32,8 +32,8 @@ def store_published(ids: Collection[int]) -> None:
     """Store that these locked articles are live, since their instant. Without ids it only compiles."""
     record_due(PUBLISHED, ids)
     write_for(_published, ids)
+    emit(DueRecorded(PUBLISHED, ids))
     if ids:
-        emit(DueRecorded(PUBLISHED, ids))
         emit(ArticlesPublished(ids))
 
 

@@ -14,6 +14,7 @@ from articles.audit import (
     CREATE,
     EDIT,
     FIRST_STAGE_AGAIN,
+    KEEP_BYLINE,
     PUBLISHED,
     UNPUBLISHED,
     UPDATED,
@@ -171,7 +172,7 @@ def restore_revision(article: Article, *, number: int, by: Actor) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
-    if article.author_id is None and not revision.byline:
+    if not revision.byline and AuditEntry.objects.of(article).filter(action=KEEP_BYLINE).exists():
         del changes["byline"]  # it keeps the name of an author whose account was deleted since
     note = _("Restored from revision %d") % number
     edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))

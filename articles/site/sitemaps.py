@@ -122,13 +122,13 @@ def _address(name: str, **arguments: object) -> str:
 
 
 def _element(kind: str, address: str, changed: datetime | None, more: str = "") -> str:
-    lastmod = f"<lastmod>{changed.isoformat(timespec='seconds')}</lastmod>" if changed else ""
+    lastmod = f"<lastmod>{changed.isoformat()}</lastmod>" if changed else ""
     return f"<{kind}><loc>{escape(address)}</loc>{lastmod}{more}</{kind}>"
 
 
 def _news_of(article: Article, name: str) -> str:
     language = {"zh-hans": "zh-cn"}.get(settings.LANGUAGE_CODE, settings.LANGUAGE_CODE)
-    published = article.out_since.isoformat(timespec="seconds")
+    published = article.out_since.isoformat()
     publication = f"<news:name>{escape(name)}</news:name><news:language>{language}</news:language>"
     return (
         f"<news:news><news:publication>{publication}</news:publication>"

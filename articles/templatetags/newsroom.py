@@ -56,6 +56,12 @@ def format_time_briefly(moment: datetime) -> str:
 
 
 @register.filter
+def format_time_exactly(moment: datetime) -> str:
+    """Date, time with seconds and zone."""
+    return text.format_time_exactly(moment)
+
+
+@register.filter
 def display_name(user: Any) -> str:
     """Display name of a user."""
     return named(user)

@@ -17,6 +17,8 @@ from articles.text.times import (
     happens_twice,
     offset_name,
     resolve,
+    wall_clock,
+    whole_second,
     zone_label,
 )
 
@@ -55,7 +57,9 @@ __all__ = [
     "format_time",
     "format_time_briefly",
     "format_time_exactly",
+    "whole_second",
     "with_live_links",
+    "wall_clock",
     "with_players",
     "without_addresses",
     "zone_label",

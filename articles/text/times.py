@@ -52,6 +52,11 @@ def happens_twice(wall: datetime, zone: tzinfo) -> AmbiguousTime | None:
     return None
 
 
+def whole_second(moment: datetime) -> datetime:
+    """`moment` for formats without fractions: rounded up, because readers do not have an article before it is live."""
+    return moment.replace(microsecond=0) + timedelta(seconds=bool(moment.microsecond))
+
+
 def offset_name(moment: datetime) -> str:
     """An aware time's UTC offset, such as "UTC+5:30"."""
     offset = moment.utcoffset() or timedelta()
@@ -90,6 +95,11 @@ def format_time_briefly(moment: datetime) -> str:
     # Translators: a day such as 21 Nov, as a format string of Django's date filter
     day = formats.date_format(local, _("j M")) if local.year == timezone.localdate().year else _date(local)
     return _on(day, time)
+
+
+def wall_clock(local: datetime) -> str:
+    """The time of day of a local time; with its seconds if it has any, because what is confirmed is what is stored."""
+    return f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
 
 
 def _date(local: datetime) -> str:

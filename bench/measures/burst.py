@@ -42,10 +42,10 @@ def measure(servers: Servers, publisher: Publisher, count: int, _round: int) -> 
 
 
 def flatness(servers: Servers, batch: Batch) -> float:
-    """The rate of the second half of the articles by that of the first half."""
+    """The rate of the second half of the articles by that of the first half, by the records of their tasks."""
     sql = (
-        "SELECT TIMESTAMPDIFF(MICROSECOND, publish_at, published_at) FROM articles_article"
-        " WHERE id >= %s AND id < %s ORDER BY published_at LIMIT 1 OFFSET %s"
+        "SELECT lateness FROM taskinfo_logs WHERE task_type = 'articles.publish' AND lateness IS NOT NULL"
+        " AND CAST(`key` AS UNSIGNED) >= %s AND CAST(`key` AS UNSIGNED) < %s ORDER BY lateness LIMIT 1 OFFSET %s"
     )
     middle, end = (
         servers.rows(sql, batch.first, batch.first + batch.count, number - 1)[0][0]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 
 from bench import publishers
 from bench.measure import Contestant, Figure, Goal, Measure, Values
-from bench.publishers import CELERY_WORKER, DJANGO_TASKS, DRAMATIQ_WORKER, Batch, Publisher, headline
+from bench.publishers import CELERY_WORKER, DJANGO_TASKS, DRAMATIQ_WORKER, Publisher, headline
 from bench.stand import Servers
 
 RATE, SECONDS = 100, 5.0  # articles a second, and for how long
@@ -32,31 +33,21 @@ def measure(servers: Servers, publisher: Publisher, _round: int) -> Values:
     segments = [(servers.sized(int(RATE * SECONDS)), SECONDS)]
     with publishers.working(servers, publisher) as processes, ExitStack() as stack:
         batch = publishers.fill(servers, publisher, segments)
+        observer = stack.enter_context(ThreadPoolExecutor(1))
+        watching = observer.submit(publishers.watch, servers, batch, "--timeout", PATIENCE, "--ahead", batch.count)
         time.sleep(max(0.0, batch.due + FAULT_AFTER - time.time()))
         for process in processes:
             publishers.end(process)
         again = publishers.start(servers, publisher, stack)
-        until = batch.due + SECONDS + PATIENCE
-        while lost(servers, batch) and time.time() < until:
-            time.sleep(0.2)
-        values = {LOST.name: lost(servers, batch), DELAY.name: delay(servers, batch)}
+        seen = watching.result()
         for process in again:
             publishers.end(process)
-    return values | {EARLY.name: publishers.early(servers, batch)}
-
-
-def lost(servers: Servers, batch: Batch) -> int:
-    """How many are not published."""
-    return publishers.count(servers, batch, "status <> 9")
-
-
-def delay(servers: Servers, batch: Batch) -> float:
-    """The greatest lateness of those that are published, in seconds."""
-    sql = (
-        "SELECT MAX(TIMESTAMPDIFF(MICROSECOND, publish_at, published_at)) / 1000000 FROM articles_article"
-        " WHERE id >= %s AND id < %s AND status = 9"
-    )
-    return float(servers.rows(sql, batch.first, batch.first + batch.count)[0][0] or 0)
+    late = [one for one in seen if one is not None]
+    return {
+        LOST.name: len(seen) - len(late),
+        DELAY.name: max(late, default=0.0) / 1000,
+        EARLY.name: publishers.early(seen),
+    }
 
 
 def contestants(servers: Servers) -> list[Contestant]:

@@ -20,7 +20,7 @@ from scheduling.services.changing import (
     reschedule_task,
     retry_task,
 )
-from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
+from scheduling.services.finding import FAILED, FAILING, OVERDUE, FoundTask, executed_records, find_tasks
 from scheduling.services.leasing import complete_task, fail_task, poll
 from scheduling.services.lookup import has_pending, pending_times
 from scheduling.services.measuring import (
@@ -72,6 +72,7 @@ __all__ = [
     "database_now",
     "delete_by_ids",
     "fail_task",
+    "executed_records",
     "find_tasks",
     "has_pending",
     "instance_of_row",

@@ -46,6 +46,12 @@ def find_task(task_id: int) -> FoundTask | None:
     return next(iter(_with_tasks(TaskInfoLog.objects.filter(task_id=task_id))), None)
 
 
+def executed_records(task_type: str, keys: Collection[str]) -> dict[str, TaskInfoLog]:
+    """The record of the task of each key that was executed last."""
+    wanted = TaskInfoLog.objects.filter(task_type=task_type, key__in=keys, status=TaskInfoLog.Status.EXECUTED)
+    return {log.key: log for log in wanted.order_by("updated_at", "task_id") if log.key} if keys else {}
+
+
 def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", limit: int) -> list[FoundTask]:
     """Up to `limit` tasks of a status: pending ones soonest first, closed ones latest first, all newest first.
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.checker import Verdict
 from tests.chaos.faults import KINDS
-from tests.chaos.mutants import MUTANTS, Mutant
+from tests.chaos.mutants import MUTANTS, STAMPED_BEFORE, Mutant
 from tests.chaos.proof import Load, Proof, prove, say
 from tests.chaos.report import as_text
 from tests.chaos.script import play
@@ -30,7 +30,7 @@ def names(mutant: Mutant) -> str:
     return mutant.name
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=names)
+@pytest.mark.parametrize("mutant", [*MUTANTS, STAMPED_BEFORE], ids=names)
 def test_the_text_of_each_mutant_is_in_the_source(mutant: Mutant) -> None:
     ast.parse(mutant.source())
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from tests.harness import Process, Stand, eventually
+from tests.harness import Process, Stand, base_dir, eventually, python
 
 _TABLES = (
     "taskinfo", "taskinfo_logs", "probe_effect",
@@ -40,10 +41,18 @@ class Trial:
     """A run of some seconds on a stand; use `run`, then `report`."""
 
     def __init__(
-        self, stand: Stand, *, tasks: int = 0, seconds: float = 0, env: dict[str, str] | None = None, processes: int = 2
+        self,
+        stand: Stand,
+        *,
+        tasks: int = 0,
+        seconds: float = 0,
+        env: dict[str, str] | None = None,
+        processes: int = 2,
+        source: Path = base_dir,
     ) -> None:
-        """`env` has further environment variables of the workers, and `processes` is their number."""
+        """`env` has further environment variables of the workers, `processes` is their number, `source` their code."""
         self.stand = stand
+        self.source = source
         self.env = env or {}
         self.tasks = tasks
         self.seconds = seconds
@@ -85,8 +94,11 @@ class Trial:
         assert self.workers.alive(), self.workers.output
 
     def start(self, *command: str) -> Process:
-        """A Python process on the stand, with the workers' environment."""
-        return self._processes.enter_context(self.stand.start(*command, env=self.env))
+        """A Python process on the stand, with the workers' environment and code."""
+        if self.source == base_dir:
+            return self._processes.enter_context(self.stand.start(*command, env=self.env))
+        environment = {**self.stand.environment, **self.env}
+        return self._processes.enter_context(Process([python, "-u", *command], env=environment, cwd=self.source))
 
     def end(self) -> None:
         """End the processes."""

@@ -8,7 +8,7 @@ Installed by `tests.settings`, which pytest and the processes it starts use. The
     probe.fail   {"times": n}      writes its effect, then raises; from the attempt after the n-th on it succeeds
     probe.refused {}               writes its effect, then finds the database full
     probe.kill   {"times": n}      writes its effect, then kills its worker with SIGKILL; likewise
-    probe.kill_after {}            one effect; kills its worker after the commit, before that is recorded
+    probe.crash_after {}            one effect; kills its worker after the commit, before that is recorded
     probe.broken {"seconds": s}    sleeps, then raises, once and for all; with {} one effect
     probe.clock  {"seconds": s}    puts its worker's clock so much ahead, then one effect
 

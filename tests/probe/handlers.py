@@ -64,8 +64,8 @@ def refused(tasks: Sequence[TaskInfo]) -> None:
     raise OperationalError(1114, "The table 'probe_effect' is full")
 
 
-@handler("probe.kill_after")
-def kill_after(tasks: Sequence[TaskInfo]) -> None:
+@handler("probe.crash_after")
+def crash_after(tasks: Sequence[TaskInfo]) -> None:
     """Write the effect, and kill the worker by the first hook of a handler after the commit."""
     note(tasks)
     transaction.on_commit(partial(os.kill, os.getpid(), signal.SIGKILL))

@@ -41,7 +41,7 @@ def test_make_run_ends_in_articles_that_go_live(source: Path, disk: Path, root_w
         machine.check("useradd --create-home reader && chown --recursive reader /srv/headline")
         run = machine.start(f"{COMMAND} PORT={port}", user="reader")
         wait(run, "the front page", lambda: front_page(port))
-        wait(run, "an article that has gone live", lambda: any(title in front_page(port) for title in announced(run)))
+        wait(run, "an article that has gone live", lambda: any(title in front_page(port) for title in promised(run)))
         run.wait_for("published 1 article", LONGEST)
         machine.check("kill -INT -- -$(cat /tmp/group)")
         run.wait(LONGEST)
@@ -54,7 +54,7 @@ def wait(run: Process, what: str, condition: Callable[[], object]) -> None:
     assert run.alive(), run.output
 
 
-def announced(run: Process) -> list[str]:
+def promised(run: Process) -> list[str]:
     """The titles that the command lists as going live by themselves."""
     rows = re.findall(r"^  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  (.+)", run.output, re.MULTILINE)
     return [re.split(r"\s{2,}", row, maxsplit=1)[1] for row in rows]
@@ -69,7 +69,7 @@ def front_page(port: int) -> str:
         return ""
 
 
-def test_a_killed_run_leaves_no_mount_and_no_file(root_with: RootWith) -> None:
+def test_a_run_that_was_ended_by_force_leaves_no_mount_and_no_file(root_with: RootWith) -> None:
     root = root_with(*PACKAGES)
     with Process([python, "-c", HOLDER, str(root)]) as run:
         run.wait_for("holds", LONGEST)

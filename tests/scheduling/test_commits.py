@@ -104,7 +104,7 @@ def test_a_lateness_is_never_negative(queue: DelayQueue, add: Add, notes: Notes,
     assert record.executed_at < task.due
 
 
-def test_what_follows_a_commit_is_told_its_time_and_its_tasks(
+def test_what_follows_a_commit_gets_its_time_and_its_tasks(
     queue: DelayQueue, add: Add, notes: Notes, calls: list[Call]
 ) -> None:
     tasks = [add(parameters=name) for name in ("done", "dropped", "postponed", "done")]
@@ -144,7 +144,7 @@ def test_an_error_in_what_follows_a_commit_is_logged_and_loses_or_repeats_no_tas
     assert (len(notes.batches), record_of(task).attempts, record_of(task).is_unmeasured) == (1, 1, False)
 
 
-def test_what_follows_an_at_least_once_task_is_told_too(queue: DelayQueue, add: Add, calls: list[Call]) -> None:
+def test_what_follows_an_at_least_once_task_gets_them_too(queue: DelayQueue, add: Add, calls: list[Call]) -> None:
     registry.handler("mail", at_least_once=True, after_commit=registry._handlers[TYPE].after_commit)(lambda tasks: None)
     task = add(task_type="mail")
     Worker(queue=queue).drain()
@@ -192,8 +192,8 @@ def test_the_histogram_has_the_figure_of_the_record(queue: DelayQueue, add: Add,
 @pytest.fixture
 def unmeasured(manage: Manage, add: Add) -> TaskInfo:
     """A task whose worker was killed between the commit and its record."""
-    task = add(task_type="probe.kill_after", key="k")
-    done = manage("poll", "--type", "probe.kill_after")
+    task = add(task_type="probe.crash_after", key="k")
+    done = manage("poll", "--type", "probe.crash_after")
     assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), done.stderr
     return task
 

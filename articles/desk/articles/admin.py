@@ -26,7 +26,6 @@ from articles.desk.editor.autosave import (
     AutosaveAdmin,
     digest_of,
     keep_typed,
-    recovered_drafts,
     restored_draft,
     window_of,
 )
@@ -35,6 +34,7 @@ from articles.desk.editor.edit_conflict import merge_shown, taking_over
 from articles.desk.editor.link_search import LinkScreens
 from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
 from articles.desk.editor.preview import PreviewScreens
+from articles.desk.editor.recovered import recovered_drafts
 from articles.desk.editor.settable import TIME_FIELDS, as_stored, may_write, settable_times
 from articles.desk.editor.sheet import PublishSheet
 from articles.desk.editor.state import StateScreens, shown_state
@@ -194,7 +194,7 @@ class ArticleAdmin(  # type: ignore[misc]
         article, now = as_stored(original) if original else Article(), read_database_clock()
         is_changed = form.is_bound or form.restored is not None
         following = following_of(article, request.user, now, is_changed=is_changed) if original else None
-        recovered = recovered_drafts(request, original)
+        recovered = recovered_drafts(request, original, type(form))
         if not original and not recovered:
             form.fields["title"].widget.attrs["autofocus"] = True
         context |= {

@@ -92,7 +92,7 @@ class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAd
     def heads(self, request: HttpRequest, rows: QuerySet[Any], order: str) -> list[QuerySet[Any]]:
         """Also of scheduled articles and days, for which the database would walk all published ones."""
         if request.GET.get("stage") == "scheduled":
-            return [rows.filter(status=status).order_by("goes_live_at", "pk") for status in Status.visible()]
+            return [rows.filter(status=status).order_by("goes_live_at", "pk") for status in Status.waiting()]
         if order != "goes_live_at" and not DAYS.isdisjoint(request.GET):
             return [rows.order_by("-goes_live_at", "-pk")]
         return super().heads(request, rows, order)

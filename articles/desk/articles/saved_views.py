@@ -21,8 +21,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from articles.desk.articles.filters import PARAMETERS, at_risk
-from articles.models import Article, ArticleQuerySet, SavedView, named
+from articles.desk.articles.filters import PARAMETERS, at_risk, overdue
+from articles.models import Article, SavedView, named
 from scheduling.services import lock_by_ids, read_database_clock, retried
 
 LIST = "admin:articles_article_changelist"
@@ -182,7 +182,7 @@ def _count(query: str, now: datetime) -> str:
     """Number of rows, for views that should be empty."""
     concerns: dict[str, Callable[[Any, datetime], QuerySet[Any]]] = {
         "concern=at_risk": at_risk,
-        "concern=overdue": ArticleQuerySet.overdue,
+        "concern=overdue": overdue,
     }
     if query not in concerns:
         return ""

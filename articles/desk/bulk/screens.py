@@ -11,12 +11,15 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from articles.desk.articles.forms import RescheduleForm, ScheduleForm
+from articles.desk.bulk.schedule_hints import ScheduleHints
+from articles.desk.editor.time_hints import quick_times, with_preset, zone_of_form
 from articles.exceptions import ArticleError
 from articles.models import BulkAction, BulkActionItem, Revision
 from articles.publishing import (
@@ -34,6 +37,8 @@ NAMED = 10  # selected articles that the confirmation names
 KEPT = 20  # bulk actions in a user's list
 
 _FORMS: dict[Input, type[Form]] = {Input.TIME: ScheduleForm, Input.MINUTES: RescheduleForm}
+
+_ASKING = frozenset({"preset", "look"})
 
 
 def asks_first(transition: Transition) -> bool:
@@ -62,16 +67,39 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     bulk_action = _mine(request, pk)
     if bulk_action.started_at is not None:
         return _page(request, bulk_action, "bulk_action", _state(bulk_action))
-    form = _FORMS.get(TRANSITIONS[Transition(bulk_action.transition)].input, Form)(
-        request.POST if request.method == "POST" else None
-    )
-    if form.is_valid():
+    with timezone.override(zone_of_form(request.POST)):
+        return _question(request, bulk_action, read_database_clock())
+
+
+def _question(request: HttpRequest, bulk_action: BulkAction, now: datetime) -> HttpResponse:
+    """Ask for input or a confirmation; a quick choice, or a script that looks, starts nothing."""
+    posted = with_preset(request.POST, "publish_at", now) if request.method == "POST" else None
+    form = _FORMS.get(TRANSITIONS[Transition(bulk_action.transition)].input, Form)(posted)
+    if form.is_valid() and _ASKING.isdisjoint(request.POST):
         try:
             start_bulk_action(bulk_action, **form.cleaned_data)
             return redirect("desk_bulk_action", bulk_action.pk)
         except ArticleError as refusal:
             form.add_error(next(iter(form.fields), None), str(refusal))
-    return _page(request, bulk_action, "bulk_action_form", {"form": form, **_chosen(bulk_action)})
+    context = {"form": form, **_chosen(bulk_action), **_time_hints(form, bulk_action, now)}
+    name = "bulk_action_hints" if "look" in request.POST else "bulk_action_form"
+    return _page(request, bulk_action, name, context)
+
+
+def _time_hints(form: Form, bulk_action: BulkAction, now: datetime) -> dict[str, Any]:
+    """Quick choices, and what to know about the time, for a form that asks for one."""
+    if not isinstance(form, ScheduleForm):
+        return {}
+    at = form.cleaned_data.get("publish_at") if form.is_bound else None
+    hints = ScheduleHints(bulk_action, at, now)
+    return {
+        "presets": [(name, label) for name, (label, _wall) in quick_times(now).items()],
+        "times": hints.times,
+        "warnings": list(hints.warnings()),
+        "checks": hints.checks(),
+        "unchecked": hints.unchecked(),
+        "is_chosen": "preset" in form.data and at is not None,
+    }
 
 
 @never_cache

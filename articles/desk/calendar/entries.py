@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from articles.text import happens_twice, offset_name
+from articles.text import happens_twice, offset_name, wall_clock
 
 
 @lru_cache(typed=True)
@@ -103,9 +103,9 @@ class Entry:
 
     @property
     def clock(self) -> str:
-        """Hour and minute; with the UTC offset if this time occurs twice."""
+        """The time of day; with the UTC offset if this time occurs twice."""
         both = happens_twice(self.wall.replace(tzinfo=None), self.wall.tzinfo or UTC)
-        return f"{self.wall:%H:%M}" + (f" {offset_name(self.wall)}" if both else "")
+        return wall_clock(self.wall) + (f" {offset_name(self.wall)}" if both else "")
 
     @cached_property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Attention lists of the dashboard: reviews, own drafts, overdue articles and failed releases."""
+"""Attention lists of the dashboard: reviews, and own drafts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext as _
 
 from articles.desk.transitions import may_take
-from articles.models import Article, Release, Update
+from articles.models import Article, Update
 from articles.permissions import ADD, allows
 from articles.publishing import Actor
 from articles.review import at_own_stage
 from articles.workflow import Transition
-from scheduling.services import overdue_before
 
 Status = Article.Status
 
@@ -73,26 +71,6 @@ def concerning(by: Actor, prefix: str = "") -> Q:
     return Q() if everybodys else Q(**{f"{prefix}author": by.pk})
 
 
-def overdue(by: Actor, now: datetime) -> Pile:
-    """Overdue articles, oldest first."""
-    return Pile.of(Article.objects.overdue(now).filter(concerning(by)).order_by("publish_at"))
-
-
-def stuck_releases(by: Actor, now: datetime) -> list[Release]:
-    """Failed or overdue releases, latest first, for users who may view releases."""
-    if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
-        return []
-    late = Q(status=Release.Status.SCHEDULED, publish_at__lte=overdue_before(now))
-    return list(Release.objects.filter(Q(status=Release.Status.FAILED) | late).order_by("-publish_at")[:SHOWN])
-
-
-def why_overdue(article: Article) -> str:
-    """Why an article is overdue."""
-    if article.status in Status.waiting():
-        return _("Readers see it. No worker has recorded it yet.")
-    return _("Not approved: “%(status)s”.") % {"status": article.get_status_display()}
-
-
 def _for_reviewer(by: Actor, now: datetime) -> Pile:
     waiting = at_own_stage(Article.objects.filter(pk__in=_in_review_ids()), by)
     if not getattr(by, "is_superuser", False):
@@ -103,7 +81,7 @@ def _for_reviewer(by: Actor, now: datetime) -> Pile:
 
 def _in_review_ids() -> Collection[int]:
     """Two short queries; a join of both tables would read all articles."""
-    own = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("publish_at").values_list("pk", flat=True)
+    own = Article.objects.filter(status=Status.MANUAL_REVIEW).order_by("goes_live_at").values_list("pk", flat=True)
     pending_update = Update.objects.filter(draft__isnull=False, status=Status.MANUAL_REVIEW).values_list(
         "article", flat=True
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.models import Article
+from articles.models import Article, Release, Update
 from articles.permissions import reads_articles
 from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES, RELEASE
@@ -33,6 +33,7 @@ LOOK = "scheduling.view_taskinfo"
 START_COMMAND = "python manage.py poll --forever"
 LIST_COMMAND = "python manage.py tasks list --status overdue"
 SHOWN = 5
+COUNT_LIMIT = 10_000  #: where counting of what waits stops
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,12 @@ class Failure:
 
 
 def health(by: Actor, now: datetime) -> Health:
-    """State of the service; the repair command is shown to operators only."""
+    """State of the service and what waits for it; the repair command is shown to operators only."""
+    found = _health(by, now)
+    return found if found.is_well else replace(found, sentences=[*found.sentences, *_waiting(now)])
+
+
+def _health(by: Actor, now: datetime) -> Health:
     if refused := refused_work(now):
         return _refusing(refused, by)
     found = workers(now)
@@ -73,6 +79,22 @@ def health(by: Actor, now: datetime) -> Health:
         advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
         return Health(False, without_redis, [advice])
     return Health(True, [_answered(found)])
+
+
+def _waiting(now: datetime) -> Iterator[str]:
+    """What readers do not have, because only a worker shows it to them."""
+    updates = Update.objects.overdue(now).filter(approved__isnull=False)[:COUNT_LIMIT].count()
+    releases = Release.objects.overdue(now)[:COUNT_LIMIT].count()
+    named = [
+        ngettext("%(count)d update", "%(count)d updates", updates) % {"count": updates} if updates else "",
+        ngettext("%(count)d release", "%(count)d releases", releases) % {"count": releases} if releases else "",
+    ]
+    if what := _(" and ").join(filter(None, named)):
+        yield ngettext(
+            "%(what)s waits; readers do not have it yet.",
+            "%(what)s wait; readers do not have them yet.",
+            updates + releases,
+        ) % {"what": what}
 
 
 def failures(by: Actor) -> list[Failure]:
@@ -113,7 +135,7 @@ def _without_worker(found: Workers, by: Actor) -> Health:
         sentence = _("Publishing service: no worker is running. Last heartbeat %(time)s.") % {
             "time": ago(found.last_sign)
         }
-    advice = _("Approved articles still go live on time, but notifications and other follow-up tasks wait.")
+    advice = _("Approved articles still go live on time, but updates, releases and notifications wait for a worker.")
     if _looks_after_tasks(by):
         return Health(False, [sentence], [advice, _("Start a worker with:")], START_COMMAND)
     return Health(False, [sentence], [advice, _("Contact the server administrator.")])

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from articles.desk.dashboard import attention, engine, risks, upcoming
 from articles.desk.dashboard.chart import HEIGHT, WIDTH, chart
+from articles.desk.dashboard.overdue import overdue
+from articles.desk.dashboard.recent import recently_published
 from articles.text import zone_label
 from scheduling.exceptions import SchedulingError
 from scheduling.services import read_database_clock, retry_task
@@ -63,14 +65,11 @@ def _sections(request: HttpRequest) -> dict[str, Any]:
 
 
 def _articles(user: Any, now: Any) -> dict[str, Any]:
-    overdue = attention.overdue(user, now)
     return {
         "may_read": True,
         "up_next": upcoming.up_next(now),
-        "recently_published": upcoming.recently_published(),
-        "overdue": overdue,
-        "overdue_reasons": [(article, attention.why_overdue(article)) for article in overdue.articles],
-        "stuck_releases": attention.stuck_releases(user, now),
+        "recently_published": recently_published(now),
+        "overdue": overdue(user, now),
         "at_risk": risks.at_risk(user, now),
         "in_review": attention.in_review(user, now),
         "drafts": attention.drafts(user),

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from articles.desk.dashboard.attention import concerning
 from articles.desk.dashboard.upcoming import RELEASE, UPDATE
-from articles.models import AT_RISK_WITHIN, Article, Release, Update
+from articles.models import AT_RISK_WITHIN, GOES_LIVE_COLUMNS, Article, Release, Update
 from articles.publishing import Actor
 from articles.releases import find_problems, members_without_texts
 
@@ -38,15 +38,15 @@ def at_risk(by: Actor, now: datetime) -> list[Risk]:
 
 
 def _articles(by: Actor, now: datetime) -> Iterator[Risk]:
-    rows = Article.objects.at_risk(now).filter(concerning(by)).order_by("publish_at")
-    for article in rows.only("title", "status", "publish_at")[:SHOWN]:
-        yield Risk(article.publish_at or now, article.title, _form_of(article), article.get_status_display())
+    rows = Article.objects.at_risk(now).filter(concerning(by)).order_by("goes_live_at")
+    for article in rows.only("title", "status", *GOES_LIVE_COLUMNS)[:SHOWN]:
+        yield Risk(article.goes_live_at or now, article.title, form_of(article), article.get_status_display())
 
 
 def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.at_risk(now).filter(concerning(by, "article__")).order_by("publish_at")
     for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:SHOWN]:
-        form, why = _form_of(update.article), update.get_status_display()
+        form, why = form_of(update.article), update.get_status_display()
         yield Risk(update.publish_at or now, update.headline, form, why, str(UPDATE))
 
 
@@ -58,8 +58,9 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
         at = release.publish_at or now
         if number := len(find_problems(members_without_texts(release), at)):
             why = ngettext("%d blocking issue", "%d blocking issues", number) % number
-            yield Risk(at, release.name, _form_of(release), why, str(RELEASE))
+            yield Risk(at, release.name, form_of(release), why, str(RELEASE))
 
 
-def _form_of(row: Model) -> str:
+def form_of(row: Model) -> str:
+    """The URL of its form."""
     return reverse(f"admin:articles_{row._meta.model_name}_change", args=[row.pk])

@@ -19,7 +19,7 @@ from scheduling.services import read_database_clock
 
 MODULES = (
     *("config", "storage", "caret", "windows", "autosave", "workspace", "floating", "article_choices"),
-    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office"),
+    *("toolbar", "bubble", "slash", "links", "preserved", "embeds", "images", "notes", "paste", "office", "references"),
 )
 """Modules that others import, by file name."""
 

@@ -25,8 +25,8 @@ from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
 from articles.pages import newest_number
 from articles.permissions import ADD, CHANGE, allows, reads_articles, require
-from articles.publishing import Typed, drop_autosave, is_as_seen, leave, mark_present, prune_autosaves, save_autosave
-from articles.text import format_time, zone_label
+from articles.publishing import Typed, drop_autosave, is_as_seen, leave, mark_present, save_autosave
+from articles.text import zone_label
 from scheduling.services import read_database_clock
 
 AUTOSAVE_INTERVAL = 3
@@ -34,9 +34,6 @@ AUTOSAVE_INTERVAL = 3
 
 NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage")
 """Fields of a form that a draft does not contain, as in the script."""
-
-OFFERED = 5
-"""Recovered drafts offered at once, latest first."""
 
 
 class AutosaveAdmin(ModelAdmin):
@@ -167,21 +164,6 @@ def _version_created(article: Article) -> dict[str, list[str]]:
     return {"seen": [seen.isoformat()], "base": [str(first.number)]}
 
 
-def recovered_drafts(request: HttpRequest, article: Article | None) -> list[dict[str, Any]]:
-    """Autosaved content that this user left in other windows of the same form."""
-    prune_autosaves()
-    left = Autosave.objects.left_by(request.user, article).exclude(pk=window_shown(request, article))[:OFFERED]
-    return [
-        {
-            "window": draft.pk,
-            "title": draft.title,
-            "when": format_time(draft.saved_at),
-            "address": _autosave_url(draft.pk),
-        }
-        for draft in left
-    ]
-
-
 def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> dict[str, str]:
     """URLs for the scripts of a window; read-only users get no autosave and no presence."""
     name, arguments = ("preview", [article.pk]) if article else ("preview_new", [])
@@ -193,7 +175,7 @@ def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> 
     if reads_articles(request.user):
         found["targets"] = reverse("admin:articles_article_targets")
     if allows(CHANGE if article else ADD, request.user, article):
-        found |= {"draft": _autosave_url(window), "drafts": _autosave_url(UUID(int=0))}
+        found |= {"draft": autosave_url(window), "drafts": autosave_url(UUID(int=0))}
     if request.user.has_perm("articles.add_tag"):
         found["newTag"] = reverse("admin:articles_tag_add")
     if article and "draft" in found:
@@ -201,7 +183,8 @@ def script_urls(request: HttpRequest, article: Article | None, window: UUID) -> 
     return found
 
 
-def _autosave_url(window: UUID) -> str:
+def autosave_url(window: UUID) -> str:
+    """Where the content of this window is saved and discarded."""
     return reverse("admin:articles_article_autosave", args=[window])
 
 

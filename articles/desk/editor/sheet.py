@@ -23,12 +23,12 @@ from articles.checks import problems
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.checks import draft_of
 from articles.desk.editor.preview import typed_text
-from articles.desk.editor.time_hints import conflicts, quick_times, sentence, zone_of_form
+from articles.desk.editor.time_hints import conflicts, quick_times, time_in_words, with_preset, zone_of_form
 from articles.desk.following import next_change
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
 from articles.publishing import PAST
-from articles.text import format_time_exactly
+from articles.text import format_time_exactly, wall_clock
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
@@ -58,7 +58,8 @@ class PublishSheet(ModelAdmin):
             return self._sheet(request, article, transition)
 
     def _sheet(self, request: HttpRequest, article: Article, transition: Transition) -> HttpResponse:
-        posted, now = _with_preset(request.POST, TIMES[transition]), read_database_clock()
+        now = read_database_clock()
+        posted = with_preset(request.POST, TIMES[transition], now)
         form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
         form.is_valid()
         is_dialog = "dialog" in request.GET
@@ -78,17 +79,6 @@ def _pairs(posted: QueryDict) -> list[tuple[str, str]]:
     return [(name, value) for name, values in posted.lists() for value in values]
 
 
-def _with_preset(posted: QueryDict, field: str) -> QueryDict:
-    """The form with the time of a quick choice."""
-    chosen = quick_times(read_database_clock()).get(posted.get("preset", ""))
-    if chosen is None:
-        return posted
-    changed = posted.copy()
-    changed[field] = chosen[1].isoformat(timespec="seconds")
-    changed.pop(f"{field}_which", None)
-    return changed
-
-
 def _shown(form: ArticleForm, article: Article, transition: Transition, now: datetime) -> dict[str, Any]:
     """What the sheet says."""
     field = TIMES[transition]
@@ -104,7 +94,7 @@ def _shown(form: ArticleForm, article: Article, transition: Transition, now: dat
         "text": text,
         "channel": Channel.objects.filter(pk=text.channel_id).first() if text.channel_id else None,
         "cover": next(iter(Image.objects.named(text.cover)), None),
-        "times": _times(at, now),
+        "times": time_in_words(at, now),
         "limits": _limits(form),
         "conflicts": list(conflicts(text.channel_id, article.pk, at)) if at and field == "publish_at" else [],
         "errors": form.errors.get(field, []),
@@ -115,18 +105,6 @@ def _shown(form: ArticleForm, article: Article, transition: Transition, now: dat
         "button_label": _label(transition, at if at and at > now else None),
         "has_newer": _leaves_newer(form),
     }
-
-
-def _times(at: datetime | None, now: datetime) -> list[str]:
-    """When, in the zone of the user and, if it differs, of the newsroom."""
-    if at is None:
-        return []
-    own, newsroom = timezone.get_current_timezone(), timezone.get_default_timezone()
-    if str(own) == str(newsroom):
-        return [sentence(at, now)]
-    with timezone.override(newsroom):
-        elsewhere = sentence(at, now)
-    return [sentence(at, now), _("In the newsroom: %(time)s") % {"time": elsewhere}]
 
 
 def _until_said_otherwise(at: datetime, now: datetime) -> int | None:
@@ -148,8 +126,10 @@ def _limits(form: ArticleForm) -> list[str]:
 def _label(transition: Transition, at: datetime | None) -> str:
     if at is None:
         return str(TRANSITIONS[transition].label)
-    # Translators: a short day and time such as Tue 24 Nov, 07:00, in the letters of Django's date filter
-    moment = formats.date_format(timezone.localtime(at), _("D j M, H:i"))
+    local = timezone.localtime(at)
+    # Translators: a short day such as Tue 24 Nov, in the letters of Django's date filter
+    day = formats.date_format(local, _("D j M"))
+    moment = _("%(day)s, %(time)s") % {"day": day, "time": wall_clock(local)}
     if transition is Transition.SCHEDULE:
         return _("Schedule for %(time)s") % {"time": moment}
     return _("Schedule update for %(time)s") % {"time": moment}

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import URLPattern, path
 from django.utils import formats, timezone
@@ -20,7 +21,7 @@ from articles.desk.parse_int import whole_number
 from articles.desk.time_field import ZonedTimeField, sent_zone, two_times
 from articles.models import Article, status_at
 from articles.publishing import PAST
-from articles.text import format_time_exactly, zone_label
+from articles.text import format_time_exactly, wall_clock, zone_label
 from scheduling.services import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
@@ -80,11 +81,34 @@ def quick_times(now: datetime) -> dict[str, tuple[str, datetime]]:
     return found
 
 
+def with_preset(posted: QueryDict, field: str, now: datetime) -> QueryDict:
+    """A posted form with the time of the quick choice in `preset`, if there is one."""
+    chosen = quick_times(now).get(posted.get("preset", ""))
+    if chosen is None:
+        return posted
+    changed = posted.copy()
+    changed[field] = chosen[1].isoformat(timespec="seconds")
+    changed.pop(f"{field}_which", None)
+    return changed
+
+
+def time_in_words(at: datetime | None, now: datetime) -> list[str]:
+    """When, in the zone of the user and, if it differs, of the newsroom."""
+    if at is None:
+        return []
+    own, newsroom = timezone.get_current_timezone(), timezone.get_default_timezone()
+    if str(own) == str(newsroom):
+        return [sentence(at, now)]
+    with timezone.override(newsroom):
+        elsewhere = sentence(at, now)
+    return [sentence(at, now), _("In the newsroom: %(time)s") % {"time": elsewhere}]
+
+
 def sentence(moment: datetime, now: datetime) -> str:
     """Such as "in 14 hours, Tuesday 24 November 07:00 (Europe/Berlin)"."""
     local = timezone.localtime(moment)
-    # Translators: a day and time such as Tuesday 24 November 07:00, in the letters of Django's date filter
-    day = formats.date_format(local, _("l j F H:i"))
+    # Translators: a day such as Tuesday 24 November, in the letters of Django's date filter
+    day = f"{formats.date_format(local, _('l j F'))} {wall_clock(local)}"
     words = {"day": day, "zone": timezone.get_current_timezone(), "distance": _distance(moment, now)}
     if moment > now:
         return _("in %(distance)s, %(day)s (%(zone)s)") % words
@@ -128,7 +152,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
     found: dict[str, list[str]] = {}
     if live := times.get("publish_at"):
         channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
-        found["publish_at"] = [*_late(live, now), *conflicts(channel, own, live)]
+        found["publish_at"] = [*late(live, now), *conflicts(channel, own, live)]
     if live and times.get("embargo_until", live) > live:
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
         found["embargo_until"] = [text % {"time": format_time_exactly(times["embargo_until"])}]
@@ -144,19 +168,28 @@ def _has_gone_live(request: HttpRequest, now: datetime) -> bool:
     return article is not None and status_at(article, now) in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED)
 
 
-def _late(live: datetime, now: datetime) -> Iterator[str]:
+def late(live: datetime, now: datetime) -> Iterator[str]:
+    """That the time is past, if it is."""
     if live <= now:
         yield str(PAST["publish_at"])
 
 
 def conflicts(channel: int | None, own: int | None, live: datetime) -> Iterator[str]:
     """A sentence for each article that goes live in the channel at nearly the same time."""
-    if not channel:
-        return
+    if channel:
+        yield from map(conflict, near([channel], live).exclude(pk=own or 0)[:SHOWN])
+
+
+def near(channels: Any, live: datetime) -> QuerySet[Article]:
+    """The articles that go live in one of these channels at nearly that time, in the order of theirs."""
     status = Article.Status
     span = (live - settings.CALENDAR_CONFLICT, live + settings.CALENDAR_CONFLICT)
-    near = Article.objects.filter(channel=channel, publish_at__range=span)
-    near = near.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED)).exclude(pk=own or 0)
-    for other in near.only("title", "publish_at").order_by("publish_at", "pk")[:SHOWN]:
-        clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
-        yield _("“%(title)s” in the same channel goes live at %(time)s.") % {"title": other.title, "time": clock}
+    found = Article.objects.filter(channel__in=channels, publish_at__range=span)
+    found = found.exclude(status__in=(status.RETRACTED, status.UNPUBLISHED))
+    return found.only("title", "publish_at").order_by("publish_at", "pk")
+
+
+def conflict(other: Article) -> str:
+    """A sentence about such an article."""
+    clock = f"{timezone.localtime(other.publish_at):%H:%M:%S}"
+    return _("“%(title)s” in the same channel goes live at %(time)s.") % {"title": other.title, "time": clock}

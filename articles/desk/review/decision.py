@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
+from articles.desk.confirmation import CONFIRMED, Unconfirmed
 from articles.desk.notes.screens import notes_context
 from articles.desk.parse_int import whole_number
 from articles.desk.parse_time import instant
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
-from articles.models import Article, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
+from articles.models import Article, QueuedArticle, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
 from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
 from articles.review import at_own_stage, beyond, findings_of
-from articles.workflow import Transition
+from articles.text import format_time_exactly
+from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 
 LOOKED_AT = 200
@@ -112,9 +116,12 @@ class DecidingScreen(ModelAdmin):
                 if was_own:  # this page would claim it again
                     return redirect("admin:articles_queuedarticle_changelist")
             else:
+                _ask_first(request, article)
                 _decide(request, article, form)
                 self._notify(request, article)
                 return self._next(request, row)
+        except Unconfirmed as asked:
+            return _question(request, article, asked)
         except ReasonMissing as missing:
             form.add_error("reason", str(missing))
             return None
@@ -196,6 +203,45 @@ class DecidingScreen(ModelAdmin):
             **notes_context(request, article, body=shown.body),
         }
         return TemplateResponse(request, "articles/desk/review.html", context)
+
+
+def _ask_first(request: HttpRequest, article: Article) -> None:
+    """Raise `Unconfirmed` if an approval shows readers something at once, unless it is confirmed.
+
+    Its time may have passed since the page was shown.
+    """
+    button = next((name for name in ("approve", "override") if name in request.POST), None)
+    if button is None or request.POST[button] == CONFIRMED:
+        return
+    if button == "approve" and not ReviewProgress.of(article).is_last:
+        return
+    now, update = read_database_clock(), article.pending_update
+    planned = update.publish_at if update else article.goes_live_at
+    is_over = article.unpublish_at is not None and article.unpublish_at <= now
+    if planned is not None and planned <= now and not is_over:
+        effect = _("The update replaces the live text immediately.") if update else _("Readers see it immediately.")
+        raise Unconfirmed([_past(planned), effect], typed=False)
+
+
+def _past(planned: datetime) -> str:
+    return _("Its time, %(time)s, is past.") % {"time": format_time_exactly(planned)}
+
+
+def _question(request: HttpRequest, article: Article, asked: Unconfirmed) -> HttpResponse:
+    """The confirmation page, which posts the decision again."""
+    button = "override" if "override" in request.POST else "approve"
+    context = {
+        **admin.site.each_context(request),
+        "opts": QueuedArticle._meta,
+        "title": TRANSITIONS[Transition.APPROVE].label,
+        "article": article,
+        "consequences": asked.consequences,
+        "button": button,
+        "confirmed": CONFIRMED,
+        "sent": [(name, value) for name, value in request.POST.items() if name not in (button, "csrfmiddlewaretoken")],
+        "back": reverse("admin:articles_queuedarticle_change", args=[article.pk]),
+    }
+    return TemplateResponse(request, "articles/desk/confirm.html", context)
 
 
 def _decide(request: HttpRequest, article: Article, form: DecisionForm) -> None:

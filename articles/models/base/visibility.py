@@ -26,7 +26,7 @@ GOES_LIVE_COLUMNS = ("publish_at", "embargo_until", "cleared_at")
 """The columns that `goes_live_at` of a loaded article is computed from, for `only()`."""
 
 _DECIDING = frozenset({"status", "publish_at", "embargo_until"})
-"""Fields by whose change an article is cleared anew."""
+"""Fields by whose change an article is cleared again."""
 
 
 def goes_live(
@@ -84,7 +84,7 @@ class ScheduledQuerySet(SignallingQuerySet[M]):
     """Querysets that clear articles for their times in every statement."""
 
     def update(self, **values: Any) -> int:
-        """Update the rows and, where that decides anew when they go live, `cleared_at` unless it is given."""
+        """Update the rows and, where that decides when they go live, `cleared_at` unless it is given."""
         if _DECIDING & values.keys() and not {"cleared_at", "published_at"} & values.keys():
             # First, because MySQL lets later assignments see the new values of earlier ones.
             values = {"cleared_at": self._clearance(values.get("status")), **values}
@@ -143,7 +143,7 @@ class Scheduled(SavesOnlyChanges):
         super().save(*args, update_fields=update_fields, **options)
 
     def is_cleared_by(self, fields: frozenset[str], now: datetime) -> bool:
-        """Whether saving these fields decides anew from when readers see it.
+        """Whether saving these fields decides from when readers see it.
 
         One that is stored as published keeps the time of that: it was live before, perhaps elsewhere.
         """

@@ -11,6 +11,8 @@ from django.utils.encoding import iri_to_uri
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed, SyndicationFeed
 from django.utils.xmlutils import SimplerXMLGenerator
 
+from articles.text import whole_second
+
 _EMPTY_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
@@ -29,7 +31,15 @@ class HubFeed(SyndicationFeed):
 
 
 class Rss(HubFeed, Rss201rev2Feed):
-    """RSS 2.0."""
+    """RSS 2.0; its dates are whole seconds."""
+
+    def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
+        """Write an entry; its date is not before it is live."""
+        super().add_item_elements(handler, {**item, "pubdate": whole_second(item["pubdate"])})
+
+    def latest_post_date(self) -> datetime:
+        """The newest date of an entry, which may be that of a change."""
+        return whole_second(super().latest_post_date())
 
     def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
         """Add the links to the hubs."""

@@ -14,9 +14,9 @@
     const question = document.querySelector("[data-question]");
     const texts = document.querySelector("[data-texts]").dataset;
     const language = document.documentElement.lang;
-    const timeFormat = new Intl.DateTimeFormat(language, {
-        weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC",
-    });
+    const parts = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" };
+    const [toMinute, toSecond] = [{}, { second: "2-digit" }].map((more) => new Intl.DateTimeFormat(language, { ...parts, ...more }));
+    const timeText = (moment) => (moment % MINUTE ? toSecond : toMinute).format(moment); // what is stored
 
     let picked = null; // { key, seen, title, from, to } of the entry that is being rescheduled
     let pointer = null; // { id, x, y, entry, isDragging } of the pointer that is down
@@ -41,7 +41,7 @@
         picked = { key: entry.dataset.key, seen: entry.dataset.seen, title, from, to: from };
         entry.classList.add("picked");
         root.classList.add("moving");
-        say(fill(texts.picked, { title, time: timeFormat.format(from) }));
+        say(fill(texts.picked, { title, time: timeText(from) }));
     };
 
     const letGo = () => {
@@ -67,7 +67,7 @@
         picked.to = moment;
         root.querySelectorAll(".aimed").forEach((part) => part.classList.remove("aimed"));
         slot?.classList.add("aimed");
-        return `${timeFormat.format(moment)} · ${picked.title}`;
+        return `${timeText(moment)} · ${picked.title}`;
     };
 
     const drop = async () => {
@@ -207,7 +207,7 @@
     document.addEventListener("contextmenu", (event) => pointer?.isDragging && event.preventDefault());
     document.addEventListener("dragstart", (event) => event.target.closest?.("#calendar .entry") && event.preventDefault());
 
-    // A page opens at the present time; when one returns to it, the browser puts back its place
+    // A page opens at the present time; when one returns to it, the browser restores its place
 
     const openAtNow = () => {
         const now = document.getElementById("now") ?? root.querySelector(".month .today");

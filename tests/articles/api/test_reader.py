@@ -79,7 +79,7 @@ def test_articles_that_are_not_live_give_404() -> None:
 def test_an_approved_article_is_visible_at_its_second_without_any_worker() -> None:
     article = publish(status=Status.APPROVED)
     assert titles() == [article.title]
-    assert get(f"{URL}{article.pk}/").json()["published_at"] is None
+    assert datetime.fromisoformat(get(f"{URL}{article.pk}/").json()["published_at"]) == article.goes_live_at
 
 
 def test_a_web_server_with_a_wrong_clock_shows_nothing_early() -> None:

@@ -62,7 +62,7 @@ def test_an_order_without_an_index_sorts_the_most_recently_changed(desk: Client,
 
 def test_an_order_with_an_index_is_followed_by_the_key_alone(desk: Client) -> None:
     orders = {query: desk.get(f"{LIST}?o={query}").context["cl"].queryset.query.order_by for query in ("3", "-3", "7")}
-    assert orders == {"3": ("publish_at", "pk"), "-3": ("-publish_at", "-pk"), "7": ("updated_at", "pk")}
+    assert orders == {"3": ("goes_live_at", "pk"), "-3": ("-goes_live_at", "-pk"), "7": ("updated_at", "pk")}
 
 
 def test_the_soonest_scheduled_articles_come_first_whatever_their_status(desk: Client, most: int) -> None:

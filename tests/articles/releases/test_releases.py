@@ -137,6 +137,18 @@ def test_articles_updates_and_unpublishings_go_live_at_one_instant(irene: User) 
     assert reconcile_index() == 0
 
 
+def test_members_of_a_late_release_stand_where_readers_got_them(irene: User) -> None:
+    """Not at the time of the release, when nobody could see them."""
+    make_article("Between", status=Status.PUBLISHED, publish_at=soon(minutes=-1), published_at=soon(minutes=-1))
+    late = make_article("Late", status=APPROVED)
+    release = make_release(late, by=irene)
+    releases.schedule_release(release, publish_at=soon(minutes=-2), by=irene)
+    let_go_out(release)
+    release.refresh_from_db()
+    newest = Article.objects.live(soon()).newest_first()
+    assert [(one.title, one.goes_live_at) for one in newest][0] == ("Late", release.published_at)
+
+
 def test_one_member_that_is_not_approved_stops_all_and_all_users_concerned_are_notified(irene: User) -> None:
     author, publisher = make_member(Role.AUTHOR), make_member(Role.PUBLISHER)
     good = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]

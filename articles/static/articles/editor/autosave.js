@@ -152,8 +152,20 @@ const banners = new Map([...document.querySelectorAll("[data-unsaved]")].map((ba
 const WINDOW = /[0-9a-f-]{36}/;
 const addressOf = (window) => config.urls.drafts.replace(WINDOW, window);
 
+// One draft is in sight, the others are folded below it.
+const arrange = () => {
+    const card = document.getElementById("recovered");
+    if (!card) return;
+    const [first, ...others] = [...banners.values()].filter((banner) => !banner.hidden);
+    const older = card.querySelector(".recovered-older");
+    card.hidden = !first;
+    if (first && older?.contains(first)) older.before(first);
+    if (older) older.hidden = !others.length;
+};
+
 const hide = (banner) => {
     banner.hidden = true;
+    arrange();
     document.getElementById("id_title")?.focus();
 };
 
@@ -164,7 +176,10 @@ const hideOpen = async () => {
         const [window] = WINDOW.exec(address);
         if (!open.has(window)) continue;
         hide(banner);
-        staysOpen(window).then((stays) => (banner.hidden = stays));
+        staysOpen(window).then((stays) => {
+            banner.hidden = stays;
+            arrange();
+        });
     }
 };
 

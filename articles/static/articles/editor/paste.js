@@ -3,9 +3,9 @@ import { Extension, pm, updateAttrsDialog } from "django-prose-editor/editor";
 import { announce, element, text as label } from "articles/editor/config";
 import { figure } from "articles/editor/images";
 import { cleaned, isOffice } from "articles/editor/office";
+import { settled } from "articles/editor/references";
 
 const IMAGE = /^image\/(jpeg|png|webp|avif|gif)$/;
-const LOCAL = /<img\b[^>]*\ssrc=[\x22\x27]?(?:file:|blob:|cid:)[^>]*>/gi;
 const EMBEDDED = /<img\b[^>]*\ssrc=[\x22\x27](data:image\/[a-z]+;base64,[^\x22\x27]+)[\x22\x27][^>]*>/gi;
 const key = new pm.state.PluginKey("uploads");
 
@@ -115,8 +115,9 @@ export const Paste = Extension.create({
         const transformPastedHTML = (html) => {
             const files = uploadAddress() ? [...html.matchAll(EMBEDDED)].map((found, number) => asFile(found[1], number)) : [];
             if (files.length) setTimeout(() => insert(files));
-            const text = html.replace(LOCAL, "").replace(EMBEDDED, "");
-            return isOffice(text) ? cleaned(text) : text;
+            const { html: text, lost } = settled(html.replace(EMBEDDED, ""));
+            if (lost.length) report(label("notPasted", { name: lost.join(label("separator")) }));
+            return isOffice(html) ? cleaned(text) : text;
         };
         const handlePaste = (_view, { clipboardData }) => {
             const files = [...(clipboardData?.files || [])];

@@ -539,7 +539,7 @@ def test_the_form_says_what_happens_next(desk: Client) -> None:
         make_article("2", status=Status.MANUAL_REVIEW): "A reviewer has to decide",
         make_article("3", status=APPROVED): "not scheduled",
         make_article("4", status=APPROVED, publish_at=soon() + timedelta(hours=1)): "Goes live on",
-        make_article("5", status=APPROVED, publish_at=soon(hours=-1)): "Live since",
+        make_article("5", status=APPROVED, publish_at=soon(hours=-1)): "No worker has recorded it yet",
         make_article("6", status=Status.PUBLISHED, publish_at=soon(), published_at=soon()): "Went live on",
         make_article("7", status=Status.UNPUBLISHED): "Readers no longer see it",
     }

@@ -116,6 +116,19 @@ def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> Non
     assert publish_tasks(article) == [datetime(2030, 6, 4, 7, 30, tzinfo=UTC)]
 
 
+def test_the_seconds_of_a_time_are_said_with_it(desk: Page) -> None:
+    article = make_article("Bridge", status=APPROVED, publish_at=MONDAY + timedelta(seconds=34))
+    desk.goto(WEEK)
+    expect(entry(desk, "Bridge")).to_contain_text("07:00:34")
+    entry(desk, "Bridge").locator(".entry-link").focus()
+    desk.keyboard.press("m")
+    desk.keyboard.press("ArrowDown")
+    expect(said(desk)).to_contain_text("07:15:34")
+    desk.keyboard.press("Enter")
+    expect(said(desk)).to_contain_text("is rescheduled")
+    assert publish_tasks(article) == [MONDAY + timedelta(minutes=15, seconds=34)]
+
+
 def test_escape_leaves_an_entry_where_it_was(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(MONTH)
@@ -265,7 +278,7 @@ def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
 
 
 def entries_around_now() -> None:
-    """Entries of a whole day, most of them in the present hour and, if it ends meanwhile, the next."""
+    """Entries of a whole day, most of them in the present hour and, if it ends during the test, the next."""
     now, channel = soon(), make_channel()
     begin = now.replace(minute=0, second=0, microsecond=0)
     midnight = begin.replace(hour=0)

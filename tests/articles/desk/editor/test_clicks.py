@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -37,6 +38,22 @@ def clicks(page: Page) -> Iterator[Clicks]:
     make_editor()
     sign_in(page)
     yield Clicks(page)
+
+
+def test_three_articles_are_scheduled_for_one_instant_by_six_clicks_and_no_typing(clicks: Clicks) -> None:
+    page, channel = clicks.page, make_channel()
+    articles = [make_article(f"No. {number}", status=APPROVED, channel=channel) for number in range(3)]
+    page.goto(LIST)
+    for article in articles:
+        clicks.on(page.locator(f"[name=_selected_action][value='{article.pk}']"))
+    clicks.on(page.get_by_role("button", name="Schedule…"), act=press)
+    clicks.on(page.get_by_role("button", name="Tomorrow 07:00"), act=press)
+    expect(page.get_by_text("3 of the selected articles go live in “Politics” at this time.")).to_be_visible()
+    clicks.on(page.get_by_role("button", name="Schedule", exact=True), act=press)
+    expect(page.get_by_text("3 articles updated").first).to_be_visible()
+    assert clicks.count <= 6
+    (moment,) = set(Article.objects.values_list("publish_at", flat=True))
+    assert moment == (soon() + timedelta(days=1)).replace(hour=7, minute=0, second=0, microsecond=0)
 
 
 def test_a_new_article_is_scheduled_by_five_clicks(clicks: Clicks) -> None:

@@ -215,13 +215,6 @@ def updating(bob: Client) -> Article:
     return article
 
 
-def draft() -> Revision:
-    """The text of the form."""
-    found = Article.objects.get().update.draft
-    assert found is not None
-    return found
-
-
 def go_live(article: Article) -> None:
     """What a worker does with the update at its time, which comes now."""
     Update.objects.filter(article=article).update(publish_at=soon(seconds=-1))
@@ -229,12 +222,20 @@ def go_live(article: Article) -> None:
         assert publishing.update_due([article.pk]).done == {article.pk}
 
 
+def draft() -> Revision:
+    """The draft of the article's update."""
+    found = Article.objects.get().update.draft
+    assert found is not None
+    return found
+
+
 def test_the_next_save_after_ones_update_went_live_is_no_conflict(updating: Article) -> None:
     alice = Second(updating, summary="Hers")
     go_live(updating)
     page = alice.save()
     assert "has been changed since you opened it" not in page.text
-    assert (Article.objects.get().title, draft().title, draft().summary) == ("Newer", "Newer", "Hers")
+    stored = Article.objects.get()
+    assert (stored.title, draft().title, draft().summary) == ("Newer", "Newer", "Hers")
 
 
 def test_an_update_that_a_release_made_live_at_its_time_is_no_conflict(updating: Article) -> None:

@@ -188,3 +188,67 @@ def test_two_megabytes_from_word_arrive_whole(page: Page) -> None:
     assert stored.endswith("<p>Paragraph 2999 of the minutes. Done.</p>")
     assert "mso" not in stored
     assert Article.objects.get().title == "Minutes"
+
+
+FOOTNOTE = (
+    '<a style=\'mso-footnote-id:ftn1\' href="#_ftn1" name="_ftnref1" title="">'
+    "<span class=MsoFootnoteReference><![if !supportFootnotes]>[1]<![endif]></span></a>"
+)
+
+
+def pasted(page: Page, html: str) -> str:
+    """What is stored of pasted HTML."""
+    body = open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    paste(body, "text/html", html)
+    return save(page).body
+
+
+def test_pictures_that_word_leaves_out_are_named(page: Page) -> None:
+    body = open_form(page)
+    pictures = (
+        '<img src="file:///C:/Users/lin/My%20photo%201.jpg"><img alt="Harbour at dawn" src=cid:12@x>'
+        '<img src="chart.png"><img src="file:///C:/Users/lin/My%20photo%201.jpg"><img src="https://a.example/b.png">'
+    )
+    paste(body, "text/html", WORD.replace('<img src="file:///C:/a.png">', pictures))
+    notice = page.get_by_role("alert").filter(has_text="Not pasted with the text")
+    expect(notice).to_contain_text(
+        "My photo 1.jpg, Harbour at dawn, chart.png. Insert these pictures from their files."
+    )
+    expect(notice).to_have_count(1)
+    expect(body).to_contain_text("End")
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("html", "stored"),
+    [
+        (f"<p class=MsoNormal>Said{FOOTNOTE}.</p>", "<p>Said[1].</p>"),
+        ('<p><a href="file:///C:/a.docx#_ftn1">[2]</a> and <a href="about:blank#x">x</a></p>', "<p>[2] and x</p>"),
+        (
+            '<b style="font-weight:normal" id="docs-internal-guid-1"><p>See <a href="https://www.google.com/url?q='
+            'https://port.example/tide?a%3D1%26b%3D2&amp;sa=D&amp;usg=x">the tide</a></p></b>',
+            '<p>See <a href="https://port.example/tide?a=1&amp;b=2" rel="noopener noreferrer">the tide</a></p>',
+        ),
+        (
+            '<p><a href="https://eur01.safelinks.protection.outlook.com/?url=https%3A%2F%2Fport.example%2F&amp;data=x">x</a></p>',
+            '<p><a href="https://port.example/" rel="noopener noreferrer">x</a></p>',
+        ),
+        (
+            '<p><a href="https://www.google.com/url?q=javascript:alert(1)">x</a></p>',
+            '<p><a href="https://www.google.com/url?q=javascript:alert(1)" rel="noopener noreferrer">x</a></p>',
+        ),
+        (
+            '<p><a href="https://google.com.port.example/url?q=https://a.example/">x</a></p>',
+            '<p><a href="https://google.com.port.example/url?q=https://a.example/" rel="noopener noreferrer">x</a></p>',
+        ),
+    ],
+)
+def test_pasted_links_lead_where_they_say_or_are_only_their_text(page: Page, html: str, stored: str) -> None:
+    assert pasted(page, html) == stored
+
+
+def test_what_is_copied_in_the_editor_keeps_its_links(page: Page) -> None:
+    own = '<p data-pm-slice="0 0 []"><a href="#part-two">Part two</a></p>'
+    assert pasted(page, own) == '<p><a href="#part-two" rel="noopener noreferrer">Part two</a></p>'

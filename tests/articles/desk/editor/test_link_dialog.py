@@ -55,7 +55,7 @@ def test_articles_are_found_by_headline_and_text_with_their_state_and_time() -> 
         "Night buses": (scheduled.get_absolute_url(), f"Scheduled {at(scheduled.publish_at)}"),
         "Ferry strike": (
             unrecorded.get_absolute_url(),
-            f"Published {at(unrecorded.publish_at)}",
+            f"Published {at(unrecorded.goes_live_at)}",
         ),
         "Ferry festival": (over.get_absolute_url(), f"Unpublished {at(over.unpublish_at)} · Sport"),
     }

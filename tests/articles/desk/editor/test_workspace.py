@@ -106,13 +106,15 @@ def test_tags_are_added_by_name_without_scripts() -> None:
     assert {*article.tags.values_list("name", flat=True)} == {"Harbour", "City", "Bridge"}
 
 
-def test_the_sheet_shows_what_when_and_the_open_checks_and_saves_nothing() -> None:
+@pytest.mark.parametrize(("second", "clock"), [(0, "%H:%M"), (34, "%H:%M:%S")])
+def test_the_sheet_shows_what_when_and_the_open_checks_and_saves_nothing(second: int, clock: str) -> None:
     client, article = logged_in(make_editor()), make_article(status=APPROVED, channel=make_channel())
-    moment = soon(hours=30).replace(microsecond=0)
+    moment = soon(hours=30).replace(second=second, microsecond=0)
     page = sheet(client, article, query="?dialog=1", publish_at=wall(moment))
     assert '<dialog class="sheet"' in page.text
     assert article.title in page.text
-    assert f"Schedule for {moment:%a} {moment.day} {moment:%b}, {moment:%H:%M}" in page.text
+    assert f"Schedule for {moment:%a} {moment.day} {moment:%b}, {moment.strftime(clock)}<" in page.text
+    assert f"{moment:%A} {moment.day} {moment:%B} {moment.strftime(clock)} (UTC)" in page.text
     assert "There is no summary." in page.text
     assert Article.objects.get().publish_at is None
 

@@ -12,7 +12,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from articles import publishing
-from articles.models import Article, SensitiveWord, SoftLock
+from articles.models import Article, SensitiveWord, SoftLock, Update
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import last_approved
 from articles.review import StageChoice, choose_stages
@@ -75,7 +75,39 @@ def test_a_text_that_is_new_is_shown_whole_with_the_words_that_were_found(desk: 
 
 @pytest.mark.parametrize(("hours", "sentence"), [(-1, "Goes live as soon as it is approved"), (1, "Goes live on")])
 def test_the_page_says_when_an_approved_text_would_go_live(desk: Client, hours: float, sentence: str) -> None:
-    assert sentence in desk.get(screen(waiting(publish_at=soon(hours=hours)))).text
+    moment = soon(hours=hours)
+    page = desk.get(screen(waiting(publish_at=moment))).text
+    assert sentence in page and f"{moment:%H:%M:%S} UTC" in page
+
+
+@pytest.mark.parametrize("is_update", [False, True])
+def test_approving_a_text_whose_time_has_passed_asks_first(desk: Client, is_update: bool) -> None:  # noqa: FBT001
+    """Whether it passed before the page was shown or since."""
+    if is_update:
+        article, editor = published(), make_editor()
+        publishing.edit(article, by=editor, changes={"title": "Bridge closes"})
+        publishing.schedule_update(article, publish_at=soon(minutes=-2), by=editor)
+        publishing.submit(article, by=editor)
+    else:
+        article = waiting(publish_at=soon(minutes=-2))
+    asked = decide(desk, article, "approve")
+    assert "is past" in asked.text and "immediately" in asked.text
+    assert (Update.objects.get().status if is_update else Article.objects.get().status) == Status.MANUAL_REVIEW
+    sent = dict(asked.context["sent"])
+    before = soon()
+    answer = desk.post(screen(article), {**sent, asked.context["button"]: asked.context["confirmed"]}, follow=True)
+    if is_update:
+        assert Update.objects.get().approved is not None
+    else:
+        stored = Article.objects.get()
+        assert stored.goes_live_at is not None and before <= stored.goes_live_at <= soon()
+        assert f"Went live on {stored.goes_live_at:%-d %b %Y, %H:%M:%S}" in answer.text
+
+
+def test_a_text_whose_time_is_to_come_is_approved_unasked(desk: Client) -> None:
+    article = waiting(publish_at=soon(hours=1))
+    decide(desk, article, "approve")
+    assert Article.objects.get().status == Status.MANUALLY_APPROVED
 
 
 def test_a_newer_text_is_shown_beside_the_one_that_was_approved(desk: Client) -> None:
