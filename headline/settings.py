@@ -378,6 +378,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "ENUM_NAME_OVERRIDES": {
+        "ArticleState": "articles.models.State",
         "ArticleStatus": "articles.models.Article.Status",
         "CoverMode": "articles.models.CoverMode",
         "ReleaseAction": "articles.models.ReleaseMember.Action",

@@ -17,11 +17,11 @@ from django.conf import settings
 from django.core.cache import caches
 from django.db import connection
 from django.utils import timezone, translation
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 
 from scheduling.queues import get_queue
-from tests.harness import Process, PythonProcess, free_port, run_python
+from tests.harness import PATIENCE, Process, PythonProcess, free_port, run_python
 from tests.harness.emptying import remember_state
 from tests.harness.schema import shared_schema
 
@@ -52,6 +52,8 @@ OF_OTHER_TARGETS = (
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 """Tests that take longer than an eighth of a second, as `pytest --durations=0 --durations-min=0.12` names them."""
+
+expect.set_options(timeout=PATIENCE * 1000)
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 StartManage = Callable[..., Process]
@@ -175,10 +177,10 @@ def database_environment() -> dict[str, str]:
 
 @pytest.fixture
 def manage(transactional_db: None) -> Manage:
-    """`manage("refresh")` runs manage.py as a real process; `env=` overrides variables, `timeout=` is in seconds."""
+    """`manage("refresh")` runs manage.py as a real process; `env=` overrides variables."""
 
-    def run(*args: str, env: dict[str, str] | None = None, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        return run_python("manage.py", *args, env={**database_environment(), **(env or {})}, timeout=timeout)
+    def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return run_python("manage.py", *args, env={**database_environment(), **(env or {})})
 
     return run
 
@@ -233,6 +235,7 @@ def browser() -> Iterator[Browser]:
 def shared_context(browser: Browser, server: Site) -> Iterator[BrowserContext]:
     """The browser context of all `page`s: its cached files and compiled scripts save a quarter of their time."""
     with browser.new_context(base_url=server.url, locale="en-US", timezone_id="UTC") as context:
+        context.set_default_timeout(PATIENCE * 1000)
         context.new_page()  # stays open, and forgets what others have stored
         yield context
 

@@ -134,9 +134,8 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         write_only=True, required=False,
         help_text=_("The `updated_at` you started from: the change is refused if another user has saved since."),
     )  # fmt: skip
-    status = serializers.SerializerMethodField(help_text=_("By the clock: of a live article “published”."))
     state = serializers.SerializerMethodField(help_text=_("What readers see at the time of the response."))
-    published_at = serializers.SerializerMethodField(help_text=_("From when readers could see it."))
+    published_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers could see it."))
     created_at = InstantField(read_only=True)
     updated_at = InstantField(source="changed_at", read_only=True)
     note = serializers.CharField(
@@ -158,24 +157,20 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
             "unpublish_at", "embargo_until", "published_at", "created_at", "updated_at", "revision",
             "retraction_notice", "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
-        read_only_fields = ["status_reason", "revision", "retraction_notice"]
+        read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
 
-    @extend_schema_field(serializers.ChoiceField(choices=Status.choices))
-    def get_status(self, article: Article) -> int:
-        """Its status, whether or not a worker has stored it."""
-        return status_at(article, self._now).value
+    def to_representation(self, article: Article) -> dict[str, Any]:
+        """Status and `published_at` as readers see it, whether or not a worker has stored them."""
+        shown: dict[str, Any] = super().to_representation(article)
+        since = article.seen_since(self._now)
+        published_at = since and InstantField().to_representation(since)
+        return {**shown, "status": status_at(article, self._now).value, "published_at": published_at}
 
     @extend_schema_field(serializers.ChoiceField(choices=State.choices))
     def get_state(self, article: Article) -> str:
         """Its state by name."""
         return state_at(article, self._now).state.value
-
-    @extend_schema_field(InstantField(allow_null=True))
-    def get_published_at(self, article: Article) -> str | None:
-        """From when readers could see it; null if they never could."""
-        since = article.seen_since(self._now)
-        return None if since is None else str(InstantField().to_representation(since))
 
     def get_reviewer(self, article: Article) -> str | None:
         """The user whose soft lock is valid now."""

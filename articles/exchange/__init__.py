@@ -2,7 +2,7 @@
 
 from articles.exchange.atomic_file import replacing, replacing_binary
 from articles.exchange.consistent_read import snapshot
-from articles.exchange.export import Export, Writer
+from articles.exchange.export import Export, Writer, with_statuses
 from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
 from articles.exchange.importer import Importer
 from articles.exchange.records import Kind, Remark, Unreadable
@@ -27,4 +27,5 @@ __all__ = [
     "replacing",
     "replacing_binary",
     "snapshot",
+    "with_statuses",
 ]

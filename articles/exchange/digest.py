@@ -12,7 +12,7 @@ from articles.models import Article, CoverMode
 from articles.text import references
 
 STATE = ("status", "publish_at", "unpublish_at", "embargo_until")
-AROUND = ("published_at", "status_reason", "retraction_notice")
+AROUND = ("published_at", "cleared_at", "status_reason", "retraction_notice")
 """Columns that belong to the state but are not set by editors."""
 
 
@@ -31,6 +31,7 @@ class ImportedArticle:
     retraction_notice: str
     publish_at: datetime | None
     published_at: datetime | None
+    cleared_at: datetime | None
     embargo_until: datetime | None
     unpublish_at: datetime | None
     text_changed_at: datetime | None

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
+from django.db.models import Q
 
 from articles.exchange.external_id import identity
 from articles.exchange.fields import tidy
-from articles.models import LINES, Article, ArticleQuerySet, Channel, ChannelQuerySet, CoverMode, Tag
+from articles.models import (
+    LINES,
+    Article,
+    ArticleQuerySet,
+    Channel,
+    ChannelQuerySet,
+    CoverMode,
+    Tag,
+    due_at,
+    not_over_at,
+    over_at,
+    status_at,
+)
 from articles.text import clean_html
 
 PAGE = 200
 """Articles read in one statement."""
 
 Status = Article.Status
-UNPUBLISHED = (Status.UNPUBLISHED, Status.RETRACTED)
+_SEEN = (Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +51,7 @@ class Item:
 
         Times are in UTC, URLs absolute, and the body is sanitised as for readers.
         """
-        article, status = self.article, self._status()
+        article, status = self.article, self.status
         return {
             "external_id": article.external_id or identity(article),
             **{name: tidy(getattr(article, name)) for name in LINES},
@@ -47,7 +62,7 @@ class Item:
             "status_reason": article.status_reason,
             "retraction_notice": article.retraction_notice if status == Status.RETRACTED else "",
             "publish_at": _moment(article.publish_at),
-            "published_at": _moment(self._went_live_at(status)),
+            "published_at": _moment(self.seen_since),
             "embargo_until": _moment(article.embargo_until),
             "unpublish_at": _moment(article.unpublish_at),
             "text_changed_at": _moment(self._text_changed_at()),
@@ -59,11 +74,10 @@ class Item:
             "tags": [tag.name for tag in self.tags],
         }
 
-    def _went_live_at(self, status: Article.Status) -> datetime | None:
-        """When it went live: its planned time if no worker has recorded it yet; None if it is not live."""
-        if status == Status.PUBLISHED:
-            return self.article.published_at or self.article.goes_live_at
-        return self.article.published_at if status in UNPUBLISHED else None
+    @property
+    def seen_since(self) -> datetime | None:
+        """From when readers could see it, whether or not a worker has recorded it; None if they never could."""
+        return self.article.seen_since(self.now) if self.status in _SEEN else None
 
     def _text_changed_at(self) -> datetime | None:
         """An import sets the current time if there is none, so unchanged live articles get the time of publication."""
@@ -72,21 +86,13 @@ class Item:
             return article.text_changed_at
         return min(article.goes_live_at or article.created_at, article.created_at)
 
-    def _status(self) -> Article.Status:
-        """The status for other systems, where no automatic review is running."""
-        status = Status(self.article.status)
-        if status in Status.visible():
-            return self._status_by_the_clock(status)
+    @property
+    def status(self) -> Article.Status:
+        """The status by the clock, for other systems: no automatic review is running there, and published is live."""
+        status = status_at(self.article, self.now)
+        if status == Status.PUBLISHED and not self.article.is_out_at(self.now):
+            return Status.APPROVED if self.article.goes_live_at else Status.DRAFT
         return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
-
-    def _status_by_the_clock(self, status: Article.Status) -> Article.Status:
-        """Published exactly if it is live, whether or not a worker has recorded it."""
-        goes_live_at = self.article.goes_live_at
-        if goes_live_at is not None and goes_live_at <= self.now:
-            return Status.PUBLISHED
-        if status != Status.PUBLISHED:
-            return status
-        return Status.APPROVED if goes_live_at else Status.DRAFT
 
 
 @dataclass
@@ -119,6 +125,24 @@ class Export:
         while page := list(articles.filter(pk__gt=last).order_by("pk")[:PAGE]):
             yield page
             last = page[-1].pk
+
+
+def with_statuses(statuses: Collection[Article.Status], now: datetime) -> Q:
+    """Whether an article has one of these statuses by the clock: as `Item.status`, for queries."""
+    return reduce(or_, (_has_status(status, now) for status in statuses), Q(pk__in=()))
+
+
+def _has_status(status: Article.Status, now: datetime) -> Q:
+    stored, is_timed = Q(status=status), Q(publish_at__isnull=False)
+    not_live = ~due_at(now) & not_over_at(now)
+    conditions = {
+        Status.DRAFT: stored | Q(status=Status.PUBLISHED, publish_at=None),
+        Status.MANUALLY_APPROVED: stored & (not_live | ~is_timed),
+        Status.APPROVED: Q(status__in=(status, Status.PUBLISHED)) & is_timed & not_live | stored & ~is_timed,
+        Status.PUBLISHED: Q(status__in=Status.visible()) & due_at(now) & not_over_at(now),
+        Status.UNPUBLISHED: stored | Q(status__in=Status.visible()) & is_timed & over_at(now),
+    }
+    return conditions.get(status, stored)
 
 
 Writer = Callable[[Export], Iterator[str]]

@@ -60,6 +60,7 @@ class Outcome:
     status: Status
     publish_at: datetime | None
     published_at: datetime | None = None
+    cleared_at: datetime | None = None
     held: bool = False
     note: str = ""
 
@@ -85,7 +86,7 @@ class Timetable:
         if status == Status.PUBLISHED:
             return self._published(times)
         if status in (Status.UNPUBLISHED, Status.RETRACTED):
-            return Outcome(status, times.publish_at or times.published_at, times.published_at)
+            return self._seen(status, times.publish_at or times.published_at, times.published_at)
         note = _("private; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)
 
@@ -93,11 +94,14 @@ class Timetable:
         publish_at = times.publish_at or times.published_at or self.now
         if replace(times, publish_at=publish_at).goes_live_after(self.now):
             return Outcome(Status.APPROVED, publish_at)
-        return Outcome(Status.PUBLISHED, publish_at, self._credible(times.published_at or publish_at, publish_at))
+        earliest = max(publish_at, times.embargo_until or publish_at)
+        return self._seen(Status.PUBLISHED, publish_at, max(times.published_at or earliest, earliest))
 
-    def _credible(self, published_at: datetime, publish_at: datetime) -> datetime:
-        """`published_at` limited to the range from the planned time to now."""
-        return min(max(published_at, publish_at), self.now)
+    def _seen(self, status: Status, publish_at: datetime | None, published_at: datetime | None) -> Outcome:
+        """An article that readers could see since `published_at`, which is never to come, but maybe after its time."""
+        moment = published_at and min(published_at, self.now)
+        is_late = moment is not None and publish_at is not None and moment > publish_at
+        return Outcome(status, publish_at, moment, cleared_at=moment if is_late else None)
 
     def _scheduled(self, status: Status, times: Times, *, needs_time: bool) -> Outcome:
         if times.publish_at is None and needs_time:

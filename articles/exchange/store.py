@@ -269,7 +269,13 @@ def _new_values(change: Change, context: Context) -> dict[str, Any]:
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover
         values |= {"cover": mode.cover(chosen, references(change.item.body))} | context.content(change.item)
-    return values | _state(change.item) if change.state else values
+    return values | _new_state(change.item) if change.state else values
+
+
+def _new_state(item: ImportedArticle) -> dict[str, Any]:
+    """The columns of the state; an approved article is cleared now."""
+    is_waiting = item.status in Status.waiting()
+    return _state(item) | ({"cleared_at": read_database_clock()} if is_waiting else {})
 
 
 def _ids(external_ids: Sequence[str]) -> dict[str | None, int]:

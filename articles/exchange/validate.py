@@ -77,6 +77,7 @@ class Checker:
             retraction_notice=_retraction_notice(source, outcome),
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
+            cleared_at=outcome.cleared_at,
             embargo_until=times.embargo_until,
             unpublish_at=_unpublish_at(source, times, outcome),
             text_changed_at=self._past(read.moment(source, "text_changed_at")),

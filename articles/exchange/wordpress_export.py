@@ -106,7 +106,7 @@ def _item(item: Item, now: datetime) -> str:
         "content:encoded": fields["body"],
         "excerpt:encoded": escape(fields["summary"], quote=False),
         "wp:post_id": article.pk,
-        **_dates(article),
+        **_dates(item),
         "wp:post_modified_gmt": _stamp(article.text_changed_at) if article.text_changed_at else NO_DATE,
         "wp:comment_status": "closed",
         "wp:ping_status": "closed",
@@ -123,9 +123,11 @@ def _item(item: Item, now: datetime) -> str:
     return f"<item>\n{''.join(parts)}{guid}{_terms(item)}{_meta(fields)}</item>\n"
 
 
-def _dates(article: Article) -> dict[str, str]:
+def _dates(item: Item) -> dict[str, str]:
     """Times are rounded up, so that nothing goes live early."""
-    moment = article.goes_live_at if article.status in Status.visible() else article.publish_at
+    article = item.article
+    planned = article.goes_live_at if article.status in Status.visible() else article.publish_at
+    moment = item.seen_since or planned
     if moment is None:
         return {"wp:post_date": NO_DATE, "wp:post_date_gmt": NO_DATE}
     moment = whole_second(moment)

@@ -4,6 +4,7 @@ import django.db.models.functions.comparison
 from django.db import migrations, models
 
 from articles.models.base.column_triggers import with_triggers
+from articles.models.base.repeatable import AddField
 
 TIMES = ("publish_at", "embargo_until", "cleared_at")
 
@@ -50,12 +51,12 @@ class Migration(migrations.Migration):
 
     operations = [
         *with_triggers(
-            migrations.AddField(
+            AddField(
                 model_name='article',
                 name='cleared_at',
                 field=models.DateTimeField(editable=False, help_text='When it was approved, or its time or embargo was last changed. Readers cannot see it before.', null=True, verbose_name='cleared'),
             ),
-            migrations.AddField(
+            AddField(
                 model_name='article',
                 name='goes_live_at',
                 field=models.GeneratedField(db_persist=False, expression=django.db.models.functions.comparison.Greatest('publish_at', django.db.models.functions.comparison.Coalesce('embargo_until', 'publish_at'), django.db.models.functions.comparison.Coalesce('cleared_at', 'publish_at')), help_text='From when readers see it, once it is approved.', null=True, output_field=models.DateTimeField(), verbose_name='goes live'),

@@ -3,6 +3,7 @@
 from django.db import migrations, models
 
 from articles.models.base.column_triggers import with_triggers
+from articles.models.base.repeatable import AddIndex, AlterIndexedField, RemoveIndex
 
 
 class Migration(migrations.Migration):
@@ -12,39 +13,39 @@ class Migration(migrations.Migration):
     ]
 
     operations = with_triggers(
-        migrations.AddIndex(
+        AddIndex(
             model_name='article',
             index=models.Index(fields=['status', 'goes_live_at'], name='article_by_status'),
         ),
-        migrations.AddIndex(
+        AddIndex(
             model_name='article',
             index=models.Index(fields=['goes_live_at', 'id'], name='article_by_time'),
         ),
-        migrations.AddIndex(
+        AddIndex(
             model_name='article',
             index=models.Index(fields=['channel', 'goes_live_at', 'id'], name='article_by_channel'),
         ),
-        migrations.AddIndex(
+        AddIndex(
             model_name='article',
             index=models.Index(fields=['author', 'goes_live_at', 'id'], name='article_by_author'),
         ),
-        migrations.RemoveIndex(
+        RemoveIndex(
             model_name='article',
             name='article_waiting',
         ),
-        migrations.RemoveIndex(
+        RemoveIndex(
             model_name='article',
             name='article_newest',
         ),
-        migrations.RemoveIndex(
+        RemoveIndex(
             model_name='article',
             name='article_channel_newest',
         ),
-        migrations.RemoveIndex(
+        RemoveIndex(
             model_name='article',
             name='article_author_newest',
         ),
-        migrations.AlterField(
+        AlterIndexedField(
             model_name='article',
             name='embargo_until',
             field=models.DateTimeField(blank=True, null=True, verbose_name='embargo until'),

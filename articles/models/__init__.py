@@ -25,7 +25,7 @@ from articles.models.drafts import Autosave, Presence, SubmittedForm
 from articles.models.image import MODERN, Image, ImageUse, as_id
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.note import Note
-from articles.models.notification import Notification, NotificationPreference
+from articles.models.notification import Notification, NotificationPreference, NotificationQuerySet
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
@@ -41,6 +41,7 @@ from articles.models.state import (
     State,
     in_states,
     in_statuses,
+    load_releases,
     overdue_at,
     release_of,
     scheduled_with_release,
@@ -90,6 +91,7 @@ __all__ = [
     "Note",
     "Notification",
     "NotificationPreference",
+    "NotificationQuerySet",
     "PendingChange",
     "Preferences",
     "Presence",
@@ -138,6 +140,7 @@ __all__ = [
     "words_changed",
     "in_states",
     "in_statuses",
+    "load_releases",
     "overdue_at",
     "release_of",
     "scheduled_with_release",

@@ -6,14 +6,15 @@ stored what readers see, and cannot tell an article that waits from one that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Prefetch, Q
+from django.db.models import Exists, OuterRef, Prefetch, Q, prefetch_related_objects
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article, ArticleQuerySet, Instant, due_at, not_over_at, over_at
@@ -171,7 +172,16 @@ def release_of(article: Article) -> Release | None:
 
 def with_releases(articles: ArticleQuerySet) -> ArticleQuerySet:
     """Load the releases of these articles by one more statement, for `state_at`."""
-    return articles.prefetch_related(Prefetch("memberships", _scheduled_memberships(), to_attr=_HELD))
+    return articles.prefetch_related(_held())
+
+
+def load_releases(articles: Sequence[Article]) -> None:
+    """As `with_releases`, of articles that were read already."""
+    prefetch_related_objects(articles, _held())
+
+
+def _held() -> Prefetch[Any]:
+    return Prefetch("memberships", _scheduled_memberships(), to_attr=_HELD)
 
 
 def _scheduled_memberships() -> models.QuerySet[ReleaseMember]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from articles.models import Article, Notification, Release
-from articles.notifications.notify import Message, responsible_users, send
-from articles.task_types import OF_ARTICLES, RELEASE
+from articles.models import Article, Notification, NotificationQuerySet, Release
+from articles.notifications.notify import Message, responsible_users, send, withdraw
+from articles.task_types import OF_ARTICLES, RELEASE, UPDATE
 from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
 
 MAX_TASKS = 200
@@ -15,14 +15,23 @@ MAX_TASKS = 200
 
 @retried
 def notify_of_trouble() -> int:
-    """Notify the users responsible, once for each task; returns the number of tasks."""
-    messages = [
-        *_messages(FAILED, Notification.Kind.FAILED),
-        *_messages(FAILING, Notification.Kind.FAILED),
-        *_messages(OVERDUE, Notification.Kind.OVERDUE),
-        *_releases(FAILING, Notification.Kind.FAILED),
+    """Notify the users responsible, once for each task; returns the number of tasks.
+
+    Only updates and releases are overdue for readers: the clock shows them what goes live or ends. What is overdue no
+    longer is withdrawn.
+    """
+    overdue = [
+        *_messages(OVERDUE, Notification.Kind.OVERDUE, (UPDATE,)),
         *_releases(OVERDUE, Notification.Kind.OVERDUE),
     ]
+    messages = [
+        *_messages(FAILED, Notification.Kind.FAILED, OF_ARTICLES),
+        *_messages(FAILING, Notification.Kind.FAILED, OF_ARTICLES),
+        *_releases(FAILING, Notification.Kind.FAILED),
+        *overdue,
+    ]
+    if len(overdue) < MAX_TASKS:  # otherwise there may be more
+        withdraw(_overdue_before().exclude(occasion__in=[item.occasion for item in overdue]))
     known = Notification.objects.filter(occasion__in=[item.occasion for item in messages]).values_list(
         "occasion", flat=True
     )
@@ -31,8 +40,13 @@ def notify_of_trouble() -> int:
     return len(fresh)
 
 
-def _messages(status: str, kind: Notification.Kind) -> list[Message]:
-    found = [task for task_type in OF_ARTICLES for task in find_tasks(status, task_type=task_type, limit=MAX_TASKS)]
+def _overdue_before() -> NotificationQuerySet:
+    """Notifications of overdue tasks, by their index: those of a task begin with the status of that time."""
+    return Notification.objects.filter(occasion__gt=f"{OVERDUE}:", occasion__lt=f"{OVERDUE};")
+
+
+def _messages(status: str, kind: Notification.Kind, task_types: Iterable[str]) -> list[Message]:
+    found = [task for task_type in task_types for task in find_tasks(status, task_type=task_type, limit=MAX_TASKS)]
     titles = _titles(found)
     users = responsible_users() if titles else frozenset()
     return [

@@ -13,6 +13,7 @@ from django.utils.translation import override
 
 from articles.models import Notification
 from articles.notifications.preferences import speaking_to
+from articles.text import format_time_exactly
 from scheduling.services import read_database_clock
 
 
@@ -38,13 +39,20 @@ def send_mail(notification_id: UUID | str) -> bool:
 
 def _message(notification: Notification) -> EmailMessage:
     subject = f"{notification.get_kind_display()}: {notification.article_title}"
-    parts = notification.article_title, str(notification.reason), _address(notification)
+    parts = notification.article_title, _since(notification), str(notification.reason), _address(notification)
     return EmailMessage(
         " ".join(subject.split()),
         "\n\n".join(part for part in parts if part),
         to=[notification.user.email],
         headers={"Message-ID": f"<{notification.pk}@{urlsplit(settings.SITE_URL).hostname}>"},
     )
+
+
+def _since(notification: Notification) -> str:
+    """From when readers have it."""
+    if notification.kind != Notification.Kind.PUBLISHED:
+        return ""
+    return _("Went live on %(time)s.") % {"time": format_time_exactly(notification.at)}
 
 
 def _address(notification: Notification) -> str:

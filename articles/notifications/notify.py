@@ -13,8 +13,19 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Coalesce
 
-from articles.models import Article, AuditEntry, NewId, Notification, NotificationPreference, Release, insert_statement
+from articles.audit import PUBLISHED, UPDATED
+from articles.models import (
+    Article,
+    AuditEntry,
+    NewId,
+    Notification,
+    NotificationPreference,
+    NotificationQuerySet,
+    Release,
+    insert_statement,
+)
 from articles.task_types import MAIL, NOTIFY
 from scheduling.services import (
     Statement,
@@ -68,6 +79,7 @@ class Message:
     reason: str = ""
     occasion: str = ""
     release_id: int | None = None
+    at: datetime | None = None  #: when it happened; None: now
 
 
 def notify_of_entries(entries: Sequence[AuditEntry]) -> None:
@@ -86,6 +98,8 @@ def notify_authors_of_due(action: str, article_ids: Collection[int]) -> None:
     """
     if action not in _BY_ACTION:
         return
+    if action == UPDATED:
+        withdraw(_overdue().filter(article__in=among(article_ids)))
     if len(article_ids) <= _AT_THE_SAME_TIME:
         notify_authors(action, article_ids)
         return
@@ -109,9 +123,12 @@ def notify_authors(action: str, article_ids: Collection[int]) -> None:
         elif kind in delivery.desk:
             shown.append(article)
     if mailed:
-        found = Article.objects.filter(pk__in=among(mailed)).values_list("pk", "title", "author")
-        send(Message(kind, pk, title, frozenset({author or 0})) for pk, title, author in found)
-    write_for(_notifications_of_authors, shown, kind)
+        found = Article.objects.filter(pk__in=among(mailed)).values_list("pk", "title", "author", "published_at")
+        send(
+            Message(kind, pk, title, frozenset({author or 0}), at=since if action == PUBLISHED else None)
+            for pk, title, author, since in found
+        )
+    write_for(_notifications_of_authors, shown, kind, action)
 
 
 def _preferences_of_authors(ids: Collection[int]) -> QuerySet[Article, Any]:
@@ -120,8 +137,8 @@ def _preferences_of_authors(ids: Collection[int]) -> QuerySet[Article, Any]:
     return articles.values_list("pk", "author__email", *(f"author__{name}" for name in _CHOSEN))
 
 
-def _notifications_of_authors(ids: Collection[int], kind: Notification.Kind) -> Statement:
-    """Write a notification for the author of each, for the admin."""
+def _notifications_of_authors(ids: Collection[int], kind: Notification.Kind, action: str) -> Statement:
+    """Write a notification for the author of each, for the admin; that one is live, as of when readers had it."""
     return insert_statement(
         Notification,
         Article.objects.filter(pk__in=among(ids)),
@@ -133,7 +150,7 @@ def _notifications_of_authors(ids: Collection[int], kind: Notification.Kind) -> 
         reason=Value(""),
         occasion=Value(""),
         in_desk=Value(True),  # noqa: FBT003 (it is no argument, but a column)
-        at=database_now(),
+        at=Coalesce("published_at", database_now()) if action == PUBLISHED else database_now(),
     )
 
 
@@ -147,6 +164,7 @@ def notify_of_release(kind: Notification.Kind, release: Release, *, by: Any = No
     Authors have notifications of their own about published articles.
     """
     concerned = {*responsible_users(), release.created_by_id or 0}
+    withdraw(_overdue().filter(release=release.pk))
     if kind != Kind.PUBLISHED:
         authors = release.members.filter(article__author__isnull=False).values_list("article__author", flat=True)
         concerned.update(pk for pk in authors if pk)
@@ -174,11 +192,20 @@ def send(messages: Iterable[Message]) -> None:
         for user in item.users & deliveries.keys():
             in_desk, is_mailed = item.kind in deliveries[user].desk, item.kind in deliveries[user].mail
             if in_desk or is_mailed:
-                notifications.append(_notification(item, user, at=now, in_desk=in_desk))
+                notifications.append(_notification(item, user, at=item.at or now, in_desk=in_desk))
             if is_mailed:
                 mails.append(str(notifications[-1].pk))
     Notification.objects.bulk_create(notifications, batch_size=1000)
     add_tasks({"task_type": MAIL, "execute_time": now, "parameters": {"notice": pk}, "key": pk} for pk in mails)
+
+
+def _overdue() -> NotificationQuerySet:
+    return Notification.objects.filter(kind=Kind.OVERDUE)
+
+
+def withdraw(notifications: NotificationQuerySet) -> None:
+    """Delete those of these notifications that nobody has read yet: what they say is true no longer."""
+    delete_by_ids(Notification, list(notifications.unread().values_list("pk", flat=True)[:_AT_ONCE]))
 
 
 def remove_orphaned_notifications() -> int:

@@ -22,6 +22,7 @@ from articles.publishing.bulk import (
     start_bulk_action,
     undo_bulk_action,
 )
+from articles.publishing.by_clock import BY_CLOCK
 from articles.publishing.bylines import count_signed, keep_bylines
 from articles.publishing.comparison import NAMES, FieldDiff, compare
 from articles.publishing.duplicates import duplicate
@@ -112,6 +113,7 @@ from articles.publishing.updates import (
 __all__ = [
     "submit_form",
     "Actor",
+    "BY_CLOCK",
     "DELETE_TAG",
     "EDITABLE",
     "FieldDiff",

@@ -66,7 +66,7 @@ def _publish(release: Release, members: Sequence[ReleaseMember], at: datetime) -
         article = article_of(member)
         member.old_status, member.title = article.status, article.title
         article.status, article.publish_at = Status.PUBLISHED, release.publish_at
-        article.published_at = article.cleared_at = at  # a late release is no reason to stand where nobody saw it
+        article.published_at = article.cleared_at = at  # a late release stands where readers got it
     ids = [article_of(member).pk for member in members]
     times = {"publish_at": release.publish_at, "published_at": at, "cleared_at": at, "text_changed_at": at}
     Article.objects.filter(pk__in=ids).update(status=Status.PUBLISHED, **times)

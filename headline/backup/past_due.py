@@ -17,25 +17,27 @@ from django.apps.registry import Apps
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest
 
 from articles import events
-from articles.audit import Source, StateSnapshot, record, record_release, source
+from articles.audit import PUBLISHED, UNPUBLISHED, Source, StateSnapshot, record, record_many, record_release, source
 from articles.exchange import PastDue
-from articles.models import FEED_EPOCH, Article, BulkActionItem, Notification, Release, Update
-from articles.publishing import publish_due, sync_tasks, update_due
+from articles.models import FEED_EPOCH, GOES_LIVE_COLUMNS, Article, BulkActionItem, Notification, Release, Update
+from articles.publishing import BY_CLOCK, publish_due, sync_tasks, update_due
 from articles.releases import release_due
-from articles.task_types import OF_ARTICLES, RELEASE
+from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
 from articles.workflow import ReleaseTransition, Transition
 from headline.backup.archive import Manifest
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import cancel_tasks, reschedule_task, retry_task
+from scheduling.services import among, cancel_tasks, reschedule_task, retry_task
 
 _WAITING, _PUBLISHED, _UNPUBLISHED = Article.Status.waiting(), Article.Status.PUBLISHED, Article.Status.UNPUBLISHED
 _LOG = TaskInfoLog.Status
 _PATIENCE = 10.0  # seconds for the members of a release
+_AT_ONCE = 500  # entries in a statement
 _HELD = "Held when a backup was restored. Retry it if it has not run elsewhere."
 _SILENCED = "Cancelled when a backup was restored."
 
@@ -56,6 +58,14 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Passed:
+    """What only the clock had done before the backup: the earlier status and the instant, by article."""
+
+    published: dict[int, tuple[int, datetime]] = field(default_factory=dict)
+    unpublished: dict[int, tuple[int, datetime]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Held:
     """What became due between the backup and now, with its old time, by primary key."""
 
@@ -63,6 +73,7 @@ class Held:
     updates: dict[int, datetime] = field(default_factory=dict)  #: by article
     releases: dict[int, datetime] = field(default_factory=dict)
     tasks: dict[int, datetime] = field(default_factory=dict)  #: of other programs
+    passed: Passed = field(default_factory=Passed)
 
     def items(self) -> Iterator[tuple[datetime, str, int]]:
         """All of it, in the order of the old times."""
@@ -79,8 +90,12 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
     So its Redis keys are not those of the original, and clients of the feed read it again instead of missing changes.
     """
     now = read_database_clock()
+    article = apps.get_model("articles", "Article")
+    passed = _store_passed(article, manifest.moment, now)
+    _close_passed(apps, passed, now)
     found = Held(
-        articles=_hold_articles(apps.get_model("articles", "Article").objects, manifest.moment, now),
+        passed=passed,
+        articles=_without_times(article.objects.filter(status__in=_WAITING), _goes_live(article), now),
         updates=_hold_updates(apps.get_model("articles", "Update").objects, now),
         releases=_hold_releases(apps.get_model("articles", "Release").objects, now),
         tasks=_hold_tasks(apps, now),
@@ -91,15 +106,32 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
     return found
 
 
-def _hold_articles(articles: Any, taken: datetime, now: datetime) -> dict[int, datetime]:
-    """Record silently what the clock had done before the backup; unschedule what it would do since."""
-    waiting = articles.filter(status__in=_WAITING)
-    was_live = waiting.filter(Q(embargo_until=None) | Q(embargo_until__lte=taken), publish_at__lte=taken)
-    went_live = Coalesce(Greatest("publish_at", "embargo_until"), "publish_at")  # null without an embargo
-    was_live.update(status=_PUBLISHED, published_at=went_live)
-    articles.filter(status=_PUBLISHED, unpublish_at__lte=now).update(status=_UNPUBLISHED)
-    due = waiting.filter(Q(embargo_until=None) | Q(embargo_until__lte=now), publish_at__lte=now)
-    return _without_times(due)
+def _goes_live(article: Any) -> Combinable:
+    """From when readers see an article, by the columns that the backup has."""
+    columns = {one.name for one in article._meta.concrete_fields}
+    held = (Coalesce(name, "publish_at") for name in GOES_LIVE_COLUMNS[1:] if name in columns)
+    return Greatest("publish_at", *held)
+
+
+def _store_passed(article: Any, taken: datetime, now: datetime) -> Passed:
+    """Store silently what the clock had done before the backup, and that those have left the site whose end is past."""
+    goes_live, was_seen = _goes_live(article), Q(unpublish_at=None) | Q(unpublish_at__gt=F("moment"))
+    live = article.objects.alias(moment=goes_live).filter(was_seen, status__in=_WAITING, moment__lte=taken)
+    published = {pk: (status, moment) for pk, status, moment in live.values_list("pk", "status", goes_live)}
+    live.update(status=_PUBLISHED, published_at=goes_live)
+    over = article.objects.filter(status=_PUBLISHED, unpublish_at__lte=now)
+    unpublished = {pk: (_PUBLISHED.value, end) for pk, end in over.values_list("pk", "unpublish_at")}
+    over.update(status=_UNPUBLISHED)
+    return Passed(published, unpublished)
+
+
+def _close_passed(apps: Apps, passed: Passed, now: datetime) -> None:
+    """Close the tasks of these articles as executed by the clock."""
+    tasks = apps.get_model("scheduling", "TaskInfo").objects
+    for task_type, found in ((PUBLISH, passed.published), (UNPUBLISH, passed.unpublished)):
+        keys = tasks.filter(task_type=task_type).values_list("pk", "key")
+        ids = [pk for pk, key in keys if int(key or 0) in found]
+        _close(apps, tasks.filter(pk__in=among(ids)), _LOG.EXECUTED, "", now, executed_at=now, worker=BY_CLOCK)
 
 
 def _hold_updates(updates: Any, now: datetime) -> dict[int, datetime]:
@@ -116,7 +148,9 @@ def _hold_releases(releases: Any, now: datetime) -> dict[int, datetime]:
     return times
 
 
-def _without_times(due: Any) -> dict[int, datetime]:
+def _without_times(waiting: Any, goes_live: Combinable, now: datetime) -> dict[int, datetime]:
+    """Unschedule those that would go live since the backup."""
+    due = waiting.alias(moment=goes_live).filter(moment__lte=now)
     times = dict(due.values_list("pk", "publish_at"))
     due.update(publish_at=None)
     return times
@@ -138,9 +172,9 @@ def _hold_tasks(apps: Apps, now: datetime) -> dict[int, datetime]:
     return times
 
 
-def _close(apps: Apps, tasks: Any, status: TaskInfoLog.Status, error: str, now: datetime) -> None:
+def _close(apps: Apps, tasks: Any, status: TaskInfoLog.Status, error: str, now: datetime, **values: Any) -> None:
     logs = apps.get_model("scheduling", "TaskInfoLog").objects.filter(pk__in=tasks.values("pk"))
-    logs.update(status=status, error=error, updated_at=now, version=F("version") + 1)
+    logs.update(status=status, error=error, updated_at=now, version=F("version") + 1, **values)
     tasks.delete()
 
 
@@ -169,7 +203,21 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
     settings.CDN_PURGE_URLS = []  # and no purge
     actions = {PastDue.HOLD: _record_held, PastDue.PUBLISH: _publish, PastDue.RESCHEDULE: _reschedule}
     with source(Source.COMMAND), transaction.atomic():
+        _record_passed(PUBLISHED, held.passed.published, _PUBLISHED)
+        _record_passed(UNPUBLISHED, held.passed.unpublished, _UNPUBLISHED)
         return actions[choice](held)
+
+
+def _record_passed(action: str, found: dict[int, tuple[int, datetime]], status: Article.Status) -> None:
+    """Write the audit entries of what the clock had done, with its instants."""
+    articles = Article.objects.filter(pk__in=among(found)).only("title", *StateSnapshot.COLUMNS).order_by("pk")
+    changes = []
+    for article in articles:
+        earlier, moment = found[article.pk]
+        article.status, article.publish_at = status, moment  # what the entry shows
+        changes.append((article, replace(StateSnapshot.of(article), status=earlier)))
+    for start in range(0, len(changes), _AT_ONCE):
+        record_many(action, changes[start : start + _AT_ONCE])
 
 
 def _record_held(held: Held) -> list[Line]:

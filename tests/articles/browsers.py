@@ -18,7 +18,7 @@ from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_member
 from tests.conftest import Site
-from tests.harness import HOST, eventually
+from tests.harness import HOST, PATIENCE, eventually
 
 QUEUE, LIST = "/admin/articles/queuedarticle/", "/admin/articles/article/"
 A_BIG_WINDOW: dict[str, Any] = {"viewport": {"width": 1440, "height": 1400}}
@@ -56,6 +56,7 @@ class Newsroom:
 
     def _open(self, **options: Any) -> Page:
         context = self._browser.new_context(base_url=self._site.url, **options)
+        context.set_default_timeout(PATIENCE * 1000)
         return self._windows.enter_context(context).new_page()
 
 

@@ -14,6 +14,8 @@ from selectors import EVENT_READ, BaseSelector, DefaultSelector
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from tests.harness import PATIENCE
+
 PAUSE = 0.05  # seconds between two looks at an address
 
 
@@ -57,7 +59,7 @@ class Readers:
         return len({one.address for one in self.sights}) == len(self._threads)
 
     def _read(self, server: str, path: str, signs: Mapping[str, str]) -> None:
-        connection = HTTPConnection(urlsplit(server).netloc, timeout=30)
+        connection = HTTPConnection(urlsplit(server).netloc, timeout=PATIENCE)
         is_last = False
         while not is_last:
             is_last = self._stopping.wait(PAUSE)  # who is told to stop looks once more
@@ -84,7 +86,7 @@ def _get(connection: HTTPConnection, path: str) -> tuple[int, str]:
 def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -> list[str]:
     """The responses to this many simultaneous requests for an address."""
     url = urlsplit(address)
-    crowd = [socket.create_connection((url.hostname, url.port), timeout=30) for _ in range(number)]
+    crowd = [socket.create_connection((url.hostname, url.port), timeout=PATIENCE) for _ in range(number)]
     lines = [f"{method} {url.path} HTTP/1.1", f"Host: {url.netloc}", "Connection: close", *headers, "", ""]
     with DefaultSelector() as waiting:
         responses: list[list[bytes]] = []
@@ -99,7 +101,7 @@ def ask_at_once(address: str, number: int, *headers: str, method: str = "GET") -
 
 def _take_what_came(waiting: BaseSelector) -> None:
     """Close the connection after the response, because gunicorn waits for that."""
-    for key, _events in waiting.select(timeout=30):
+    for key, _events in waiting.select(timeout=PATIENCE):
         connection: Any = key.fileobj
         part = connection.recv(65536)
         key.data.append(part)

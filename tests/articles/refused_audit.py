@@ -141,7 +141,7 @@ def outlast(work: Work, trouble: Trouble, *, seconds: float) -> Timing:
     with audit_refused(trouble):
         work.make_due(0.9 * seconds)
         began = time.monotonic()
-        eventually(lambda: str(trouble.label) in _page(desk), 30)
+        eventually(lambda: str(trouble.label) in _page(desk))
         named = time.monotonic() - began
         ready = desk.get("/readyz").json()
         assert ready["trouble"] == {trouble.value: str(trouble.label)}, ready
@@ -150,9 +150,9 @@ def outlast(work: Work, trouble: Trouble, *, seconds: float) -> Timing:
         assert desk.get("/readyz").json()["overdue"] > 0
         assert not TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED).exists()
     repaired = time.monotonic()
-    eventually(work.is_done, 60)
+    eventually(work.is_done)
     recovered = time.monotonic() - repaired
-    eventually(lambda: desk.get("/readyz").json()["trouble"] == {}, 30)
+    eventually(lambda: desk.get("/readyz").json()["trouble"] == {})
     assert str(trouble.label) not in _page(desk)
     executed = TaskInfoLog.objects.filter(status=TaskInfoLog.Status.EXECUTED)
     assert set(executed.values_list("attempts", flat=True)) == {1}

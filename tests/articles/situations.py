@@ -51,6 +51,13 @@ class Situation:
         is_replaced = has_run and now >= self.at and self.headline_once_run
         return self.headline_once_run if is_replaced else self.article.title
 
+    def since(self, *, has_run: bool = False) -> datetime | None:
+        """From when readers see the article: at the instant, or since before it."""
+        stored = Article.objects.get(pk=self.article.pk)
+        if self.before is State.LIVE:
+            return stored.publish_at
+        return stored.published_at if self.once_run is not None and has_run else self.at
+
     @property
     def is_ready(self) -> bool:
         """Whether everything is approved before the instant."""

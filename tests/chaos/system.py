@@ -62,9 +62,9 @@ class System:
         self._resources.callback(self._end_processes)
         self.start_web()
         self.start_workers()
-        eventually(lambda: self.is_ready() or not self.web.alive(), 120, "the web server does not answer")
+        eventually(lambda: self.is_ready() or not self.web.alive(), message="the web server does not answer")
         assert self.web.alive(), self.web.output
-        eventually(lambda: self.workers.output.count(" runs ") >= WORKER_PROCESSES, 120, "the workers do not run")
+        eventually(lambda: self.workers.output.count(" runs ") >= WORKER_PROCESSES, message="the workers do not run")
         return self
 
     def __exit__(

@@ -78,7 +78,7 @@ def test_articles_follow_the_clock_of_mariadb_when_it_is_set(stand: Stand, tmp_p
         last = read_clock(stand)
         stand.call("manage.py", "refresh")  # adds tasks for times that were set in SQL
         overdue = "SELECT COUNT(*) FROM taskinfo WHERE execute_time <= %s"
-        eventually(lambda: stand.rows(overdue, last) == [(0,)], 30, "not all that was due has run")
+        eventually(lambda: stand.rows(overdue, last) == [(0,)], message="not all that was due has run")
         end = read_clock(stand)
     times = {pk: (begin, end) for pk, begin, end in stand.rows(f"SELECT {_TIMES} FROM articles_article")}
     wrong = [since_step(look.at) for look in looks if not look.agrees(times)]

@@ -85,7 +85,7 @@ def kill_all_workers_twice(at: Installation) -> Moments:
     """Those that replace them, too."""
     begun = at.workers.output.count(" runs ") + at.processes
     _end(children(at.workers.pid))
-    eventually(lambda: at.workers.output.count(" runs ") >= begun, 30)
+    eventually(lambda: at.workers.output.count(" runs ") >= begun)
     return _end(children(at.workers.pid))
 
 

@@ -23,7 +23,7 @@ def test_everything_is_out_within_15_seconds_of_the_repair(
     """With the default pauses and no intervention; the dashboard names the trouble within 5 seconds."""
     work = Work.plan(articles=200)
     start_manage("poll", "--forever", "--processes", "2", env={"REDIS_URL": ""} if queue == "database" else None)
-    eventually(lambda: WorkerHeartbeat.objects.count() == 2, 30)
+    eventually(lambda: WorkerHeartbeat.objects.count() == 2)
     timing = outlast(work, ways()[0], seconds=OUTAGE)
     with capsys.disabled():
         sys.stdout.write(

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.harness import Process, Stand, base_dir, eventually, python
+from tests.harness import PATIENCE, Process, Stand, base_dir, eventually, python
 
 _TABLES = (
     "taskinfo", "taskinfo_logs", "probe_effect",
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
 )  # fmt: skip
 _LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored
-_PATIENCE = 60.0  # seconds after the last due time in which everything must have run
 EXECUTED = 1
 CANCELLED = 2
 FAILED = 3
@@ -76,7 +75,7 @@ class Trial:
         for fault in faults:
             fault(self)
         self.fault_ended = time.time()
-        eventually(self._is_over, self.seconds + _PATIENCE, "tasks are still pending")
+        eventually(self._is_over, self.seconds + PATIENCE, "tasks are still pending")
         assert self.workers.stop() == 0, self.workers.output
 
     def load(self, *kinds: dict[str, Any]) -> float:
@@ -90,7 +89,7 @@ class Trial:
     def start_workers(self) -> None:
         """Start the supervised workers and wait until each runs."""
         self.workers = self.start("manage.py", "poll", "--forever", "--processes", str(self.processes))
-        eventually(lambda: self.workers.output.count(" runs ") >= self.processes or not self.workers.alive(), 30)
+        eventually(lambda: self.workers.output.count(" runs ") >= self.processes or not self.workers.alive())
         assert self.workers.alive(), self.workers.output
 
     def start(self, *command: str) -> Process:

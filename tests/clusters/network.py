@@ -93,7 +93,7 @@ class Network:
         with ExitStack() as stack:
             command = [python, "-m", "tests.clusters.delay", _DEVICE, str(round_trip / 2)]
             stack.enter_context(Process(command)).wait_for("forwards")
-            eventually(lambda: Path(f"/sys/class/net/{_DEVICE}").exists() or _exists(_DEVICE), 10)
+            eventually(lambda: Path(f"/sys/class/net/{_DEVICE}").exists() or _exists(_DEVICE))
             _ip("link", "set", _DEVICE, "up")
             for device in ("all", _DEVICE):
                 Path(f"/proc/sys/net/ipv4/conf/{device}/rp_filter").write_text("0")

@@ -60,7 +60,7 @@ class GaleraNode(HostServer):
         """Start it and wait until it takes statements, as a member of the cluster."""
         self.command = [*self._usual, *options]
         super().start()
-        eventually(self.is_ready, 90, f"{self.host} is not ready")
+        eventually(self.is_ready, message=f"{self.host} is not ready")
         return self
 
     def bootstrap(self) -> None:
@@ -194,7 +194,7 @@ class SentinelSet(RedisSet):
         super().start()
         for sentinel in self.others:
             with redis.Redis(sentinel.host.address, sentinel.port) as client:
-                eventually(lambda client=client: _knows_all(client, len(self.hosts)), 30)  # type: ignore[misc]
+                eventually(lambda client=client: _knows_all(client, len(self.hosts)))  # type: ignore[misc]
 
 
 def _knows_all(client: Any, size: int) -> bool:
@@ -219,7 +219,7 @@ class ClusterSet(RedisSet):
         command = ["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "1", "--cluster-yes"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        eventually(lambda: all(map(_is_whole, self.queue)), 30)
+        eventually(lambda: all(map(_is_whole, self.queue)))
 
 
 def _is_whole(server: Redis) -> bool:

@@ -99,9 +99,9 @@ class HostsSystem(System):
     def wait_for(self, host: Host) -> None:
         """Wait until web server and workers of a host run."""
         web, workers = self.webs[host.number], self.supervisors[host.number]
-        eventually(lambda: _listens(host) or not web.alive(), 120, f"the web server of {host} does not answer")
+        eventually(lambda: _listens(host) or not web.alive(), message=f"the web server of {host} does not answer")
         assert web.alive(), web.output
-        eventually(lambda: " runs " in workers.output, 120, f"the workers of {host} do not run")
+        eventually(lambda: " runs " in workers.output, message=f"the workers of {host} do not run")
 
     def end_on(self, host: Host) -> None:
         """Kill web server and workers of a host."""

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import IO
 
 from tests.harness.copies import Copy
-from tests.harness.waiting import eventually
+from tests.harness.waiting import PATIENCE, eventually
 
 base_dir = Path(__file__).resolve().parent.parent.parent
 python = sys.executable
@@ -68,9 +68,9 @@ class Process:
     def alive(self) -> bool:
         return self.popen.poll() is None
 
-    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+    def wait_for(self, text: str, timeout: float = PATIENCE) -> None:
         """Wait until `text` was printed. AssertionError, with the output, when it ends or the time is over before."""
-        eventually(lambda: text in self.output or not self.alive(), timeout, f"no {text!r} in:\n{self.output}")
+        eventually(lambda: text in self.output or not self.alive(), timeout, lambda: f"no {text!r} in:\n{self.output}")
         if text not in self.output:
             self._reader.join(timeout)
         assert text in self.output, f"{self.command} ended with {self.popen.poll()} before {text!r}:\n{self.output}"
@@ -78,7 +78,7 @@ class Process:
     def send_signal(self, number: int) -> None:
         self.popen.send_signal(number)
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = PATIENCE) -> int:
         """Wait for its end and return the exit code (minus the signal's number when one ended it).
 
         AssertionError if its output does not end with it: another process, such as a child of it, has kept that.
@@ -88,7 +88,7 @@ class Process:
         assert not self._reader.is_alive(), f"{self.command} has ended, but not its output:\n{self.output}"
         return code
 
-    def stop(self, timeout: float = 30.0) -> int:
+    def stop(self, timeout: float = PATIENCE) -> int:
         """Ask it to stop (SIGTERM) and return its exit code."""
         self.send_signal(signal.SIGTERM)
         return self.wait(timeout)

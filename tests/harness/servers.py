@@ -54,7 +54,7 @@ class Server:
         """Return when it responds; AssertionError with its output when it ends instead."""
         process = self.process
         assert process is not None
-        eventually(lambda: self._responses() or not process.alive(), 60, f"{self.command[0]} does not answer")
+        eventually(lambda: self._responses() or not process.alive(), message=f"{self.command[0]} does not answer")
         assert process.alive(), f"{self.command[0]} did not start:\n{process.output}"
 
     def _responses(self) -> bool:
@@ -69,7 +69,7 @@ class Server:
     def stop(self) -> None:
         """Shut it down; harmless if it is not running."""
         if self.process is not None and self.process.alive():
-            self.process.stop(timeout=60)
+            self.process.stop()
 
     def kill(self) -> None:
         """Kill it; harmless if it is not running."""

@@ -19,13 +19,13 @@ from scheduling.models import TaskInfoLog
 from scheduling.services import read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_user
 from tests.conftest import Site
-from tests.harness import python
+from tests.harness import PATIENCE, python
 
 
 def generate(command: str, *options: str, cwd: Path) -> None:
     """Run a generator from the virtual environment."""
     whole = [str(Path(python).parent / command), *options]
-    done = subprocess.run(whole, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(whole, cwd=cwd, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

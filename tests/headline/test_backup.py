@@ -39,7 +39,7 @@ from headline.backup import past_due, rows
 from headline.backup.storage import media_files
 from scheduling.models import Installation, TaskInfo, TaskInfoLog
 from scheduling.services import add_task
-from tests.articles.factories import make_article, make_channel, make_editor, make_release, soon
+from tests.articles.factories import EARLY, make_article, make_channel, make_editor, make_release, soon
 from tests.conftest import Manage
 from tests.harness.emptying import empty_quickly
 from tests.harness.schema import SQLITE, load
@@ -263,7 +263,8 @@ def past_newsroom() -> None:
     Installation.objects.get_or_create(pk=1)
     chief, channel = make_editor(), make_channel()
     for title, hours in (("Seen", -3), ("Since", -1), ("Future", 24)):
-        make_article(title, status=Status.APPROVED, publish_at=soon(hours=hours), channel=channel, author=chief)
+        times = {"publish_at": soon(hours=hours), "cleared_at": EARLY}
+        make_article(title, status=Status.APPROVED, channel=channel, author=chief, **times)
     live = make_article("Live", status=Status.PUBLISHED, publish_at=soon(hours=-9), channel=channel)
     text = live.revisions.latest("pk")
     Update.objects.create(article=live, approved=text, publish_at=soon(hours=-1))
@@ -337,7 +338,12 @@ def test_what_became_due_since_is_held_and_nothing_is_sent(restored: Callable[[s
         "Member": Status.APPROVED,
     }
     assert found.articles()["Since"]["publish_at"] is None
-    assert found.articles()["Seen"]["published_at"] == found.articles()["Seen"]["publish_at"]
+    seen = found.articles()["Seen"]
+    assert seen["published_at"] == seen["publish_at"]
+    entries = table(found.archive, "articles_auditentry")
+    assert [row["new_time"] for row in entries if (row["article_id"], row["action"]) == (seen["id"], "published")] == [
+        seen["publish_at"]
+    ]
     assert found.tasks() == {PUBLISH, "programs.future"}
     assert {name: found.logs()[name] for name in (MAIL, PING, PURGE)} == dict.fromkeys(
         (MAIL, PING, PURGE), TaskInfoLog.Status.CANCELLED

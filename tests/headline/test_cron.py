@@ -112,7 +112,7 @@ def test_an_installed_job_publishes_due_articles(crontab: Crontab, installed: Pa
     article = make_article(status=Article.Status.APPROVED, publish_at=soon(seconds=1))
     crontab("add")
     with _as_cron_does(_commands(installed)[1]):
-        eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED, timeout=30)
+        eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED)
     assert not TaskInfo.objects.exists()
     assert TaskInfoLog.objects.get().status == TaskInfoLog.Status.EXECUTED
 

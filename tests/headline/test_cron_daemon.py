@@ -52,7 +52,7 @@ def installed(cron: None, manage: Manage) -> Iterator[None]:
     manage("crontab", "remove")
     for process in _jobs():
         os.kill(process, signal.SIGTERM)
-    eventually(lambda: not _jobs(), 60)
+    eventually(lambda: not _jobs())
 
 
 def _jobs() -> list[int]:
@@ -76,6 +76,6 @@ def test_cron_alone_publishes_an_article_on_time(installed: None) -> None:
     eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED, timeout=150)
     lateness = TaskInfoLog.objects.get(task_type=PUBLISH).lateness_ms
     assert lateness is not None
-    assert 0 <= lateness < 1000
+    assert 0 <= lateness < 30_000  # the next minute's job would be later
     assert not TaskInfo.objects.exists()
-    eventually(lambda: "loaded=" in settings.CRON_LOG.read_text(), 60)
+    eventually(lambda: "loaded=" in settings.CRON_LOG.read_text())

@@ -23,7 +23,7 @@ from django.core.management import load_command_class
 
 from headline import __version__
 from tests.conftest import serving
-from tests.harness import Process, base_dir, eventually, free_port, python
+from tests.harness import PATIENCE, Process, base_dir, eventually, free_port, python
 
 UNITS = base_dir / "deploy" / "systemd"
 COMPOSE = base_dir / "compose.yml"
@@ -145,7 +145,7 @@ def status(url: str) -> tuple[int, str]:
     opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=context))
     request = urllib.request.Request(url, headers={"Host": "news.example.org"})
     try:
-        with opener.open(request, timeout=30) as response:
+        with opener.open(request, timeout=PATIENCE) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -169,6 +169,6 @@ def test_the_access_log_of_nginx_has_no_secret(nginx: tuple[int, int], tmp_path:
         status(f"https://127.0.0.1:{secure}/{path}")
     status(f"https://127.0.0.1:{secure}/latest/")
     log = tmp_path / "headline.log"
-    eventually(lambda: log.exists() and "/latest/ 200 " in log.read_text(), 10)
+    eventually(lambda: log.exists() and "/latest/ 200 " in log.read_text())
     assert "a-secret" not in log.read_text()
     assert len(re.findall(r" [0-9a-f]{32}$", log.read_text(), re.MULTILINE)) == len(secrets) + 1

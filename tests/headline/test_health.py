@@ -22,7 +22,7 @@ from headline.health import Probe
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
 from tests.conftest import Site, StartManage
-from tests.harness import Process, Server, eventually, free_port, python, start_redis
+from tests.harness import PATIENCE, Process, Server, eventually, free_port, python, start_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -86,7 +86,7 @@ def test_all_is_well(client: Client, worker: WorkerHeartbeat) -> None:
     assert report["database"] == "ok"
     assert report["redis"] == ("ok" if connection.vendor == "mysql" else "unused")
     assert (report["workers"], report["overdue"], report["failed"]) == (1, 0, 0)
-    assert 0 <= report["heartbeat_age_seconds"] < 15
+    assert 0 <= report["heartbeat_age_seconds"] < 60
     assert report["lateness_ms"]["count"] == 1
     assert report["lateness_ms"]["p50"] == report["lateness_ms"]["p99"] == report["lateness_ms"]["max"] >= 0
 
@@ -150,7 +150,7 @@ def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytes
 
     def ask() -> Any:
         if fault == "HANG":
-            released.wait(60)
+            released.wait(10 * PATIENCE)
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM a_table_that_was_never_migrated")
 
@@ -164,14 +164,14 @@ def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytes
 
 def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> None:
     released = threading.Event()
-    probe = Probe(lambda: released.wait(60))
+    probe = Probe(lambda: released.wait(10 * PATIENCE))
     before = set(threading.enumerate())
     responses = {id(probe.start()) for _ in range(20)}
     assert len(responses) == 1
     assert len(set(threading.enumerate()) - before) == 1
     response = probe.start()
     released.set()
-    assert response.result(10) is True
+    assert response.result(PATIENCE) is True
     assert probe.start() is not response
 
 
@@ -193,7 +193,7 @@ def test_a_probe_is_read_only(client: Client) -> None:
 
 def fetch(url: str) -> tuple[int, dict[str, Any]]:
     try:
-        with urllib.request.urlopen(url, timeout=30) as response:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
@@ -203,7 +203,7 @@ def fetch(url: str) -> tuple[int, dict[str, Any]]:
 def test_a_site_with_a_worker_is_ready(site: Site, start_manage: StartManage) -> None:
     assert fetch(f"{site.url}/readyz")[1]["problems"] == ["no_worker"]
     start_manage("poll", "--forever")
-    eventually(lambda: fetch(f"{site.url}/readyz")[1]["status"] == "ready", timeout=30)
+    eventually(lambda: fetch(f"{site.url}/readyz")[1]["status"] == "ready")
 
 
 def test_a_site_whose_database_never_responds_reports_it_in_time() -> None:
@@ -215,7 +215,7 @@ def test_a_site_whose_database_never_responds_reports_it_in_time() -> None:
             site.wait_for("Booting worker")
             status, report = fetch(f"http://127.0.0.1:{port}/readyz")
             assert (status, report["status"]) == (503, "unusable")
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE) as response:
                 assert response.status == 200
 
 

@@ -24,7 +24,7 @@ from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import ACCOUNT, ADDRESS, PAIR
 from headline.accounts.models import TryCount
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 LOG_IN, TOKEN = "/admin/login/", "/api/v1/token/"
 PASSWORD = "correct horse"  # noqa: S105
@@ -207,7 +207,7 @@ def slow_hash(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[int], thre
 
     def slowly(*args: Any) -> str:
         at_it.append(1)
-        done.wait(30)
+        done.wait(10 * PATIENCE)
         return encode(*args)
 
     monkeypatch.setattr(MD5PasswordHasher, "encode", slowly)
@@ -227,7 +227,7 @@ def test_log_ins_take_few_threads_and_one_processor(slow_hash: tuple[list[int], 
 
     with ThreadPoolExecutor(12) as threads:
         attempts = [threads.submit(try_it, number) for number in range(12)]
-        eventually(lambda: sum(one.done() for one in attempts) == 9, 30)
+        eventually(lambda: sum(one.done() for one in attempts) == 9)
         assert [one.result() for one in attempts if one.done()] == [429] * 9
         assert len(at_it) == 1
         assert Client().get("/").status_code == 200

@@ -26,7 +26,7 @@ from scheduling.services import add_task, read_database_clock
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import Manage, serving
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 SECRET = "c3p1-a-secret-that-no-line-contains"
 SECRET_PARAMETERS = {"token", "secret", "uidb64"}
@@ -287,9 +287,9 @@ def test_a_web_server_writes_json_and_no_secret(transactional_db: None) -> None:
         addresses = [*secret_addresses(), f"/search/?q={SECRET}", "/article/77/"]
         for address in addresses:
             request = urllib.request.Request(site.url + address, headers={"X-Request-ID": given, "Cookie": SECRET})
-            with suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=30) as response:
+            with suppress(urllib.error.HTTPError), urllib.request.urlopen(request, timeout=PATIENCE) as response:
                 assert response.headers["X-Request-ID"] == given
-        eventually(lambda: site.process.output.count('"path"') == len(addresses), 10)
+        eventually(lambda: site.process.output.count('"path"') == len(addresses))
         site.process.stop()
         lines = [json.loads(line) for line in site.process.lines]
     loggers = {line["logger"] for line in lines}

@@ -23,7 +23,7 @@ from scheduling.services import add_task, read_database_clock, refresh
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,7 +176,7 @@ def test_metrics_of_several_processes_add_up() -> None:
         asked = urllib.request.Request(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})  # noqa: S310
         counts = []
         for _ in range(20):
-            with urllib.request.urlopen(asked, timeout=30) as response:  # noqa: S310
+            with urllib.request.urlopen(asked, timeout=PATIENCE) as response:  # noqa: S310
                 counts.append(float(counter.findall(response.read().decode())[0]))
     assert counts == [float(number) for number in range(1, 21)]
 

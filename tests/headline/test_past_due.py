@@ -13,14 +13,14 @@ from django.db.models import Count, QuerySet
 
 from articles import events
 from articles.exchange import PastDue
-from articles.models import Article, BulkAction, BulkActionItem, Notification, Release
+from articles.models import Article, AuditEntry, BulkAction, BulkActionItem, Notification, Release
 from articles.publishing import advance_bulk_action
-from articles.task_types import BULK_ACTION, PURGE
+from articles.task_types import BULK_ACTION, PUBLISH, PURGE
 from headline.backup import past_due
 from headline.backup.archive import Manifest
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, add_tasks, read_database_clock
-from tests.articles.factories import make_article, make_editor, make_release, soon
+from tests.articles.factories import EARLY, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,6 +49,7 @@ def due_release(*members: Article) -> Release:
 
 
 def due_article(title: str = "Since", **values: object) -> Article:
+    values = {"cleared_at": EARLY, **values}
     return make_article(title, status=Status.APPROVED, publish_at=soon(hours=-1), **values)
 
 
@@ -78,6 +79,46 @@ def test_an_article_whose_time_to_be_unpublished_is_past_is_held(restore: Restor
     article.refresh_from_db()
     assert (article.status, article.publish_at) == (Status.APPROVED, None)
     assert not TaskInfo.objects.exists()
+
+
+def newest_entry() -> int:
+    return AuditEntry.objects.latest("pk").pk
+
+
+def test_what_the_clock_had_done_before_the_backup_is_stored_with_its_instants(restore: Restore) -> None:
+    hours = {number: soon(hours=-number) for number in range(1, 10)}
+    waiting = {"status": Status.APPROVED, "publish_at": hours[9], "cleared_at": EARLY}
+    expected = {
+        make_article("On time", **waiting): [("published", hours[9])],
+        make_article("Embargoed", **waiting, embargo_until=hours[5]): [("published", hours[5])],
+        make_article("Approved late", **waiting | {"cleared_at": hours[4]}): [("published", hours[4])],
+        make_article("Over", **waiting, unpublish_at=hours[3]): [("published", hours[9]), ("unpublished", hours[3])],
+        make_article("Over without a worker", status=Status.PUBLISHED, publish_at=hours[9], unpublish_at=hours[6]): [
+            ("unpublished", hours[6])
+        ],
+    }
+    before = newest_entry()
+    assert restore(PastDue.HOLD) == []
+    for article, entries in expected.items():
+        article.refresh_from_db()
+        found = AuditEntry.objects.of(article).filter(pk__gt=before).order_by("pk")
+        assert [(entry.action, entry.new_time) for entry in found] == entries
+        assert found[0].old_status == (Status.APPROVED if entries[0][0] == "published" else Status.PUBLISHED)
+        assert [entry.new_status for entry in found][-1] == article.status
+        if entries[0][0] == "published":
+            assert article.published_at == entries[0][1] == article.goes_live_at
+            log = TaskInfoLog.objects.get(task_type=PUBLISH, key=str(article.pk))
+            assert (log.status, log.worker) == (TaskInfoLog.Status.EXECUTED, "clock")
+
+
+def test_what_was_approved_late_after_the_backup_or_after_its_end_is_held(restore: Restore) -> None:
+    waiting = {"status": Status.APPROVED, "publish_at": soon(hours=-9)}
+    since = make_article("Cleared since", **waiting, cleared_at=soon(hours=-1))
+    unseen = make_article("Never seen", **waiting, unpublish_at=soon(hours=-5), cleared_at=soon(hours=-4))
+    before = newest_entry()
+    assert restore(PastDue.HOLD) == [f"held article {since.pk}", f"held article {unseen.pk}"]
+    assert set(AuditEntry.objects.filter(pk__gt=before).values_list("action", flat=True)) == {"unschedule"}
+    assert set(Article.objects.values_list("status", "published_at")) == {(Status.APPROVED, None)}
 
 
 def test_times_are_counted_as_without_the_expired(restore: Restore) -> None:

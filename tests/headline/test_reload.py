@@ -65,14 +65,14 @@ def visitors(port: int) -> Iterator[list[Visitor]]:
 def each_has_more(threads: list[Visitor]) -> None:
     """Wait until each visitor has had some more responses."""
     before = [thread.responses for thread in threads]
-    eventually(lambda: all(thread.responses > n + 5 for thread, n in zip(threads, before, strict=True)), 30)
+    eventually(lambda: all(thread.responses > n + 5 for thread, n in zip(threads, before, strict=True)))
 
 
 def reload(web: Process) -> None:
     """Reload, and wait until all processes are new."""
     before = web.children()
     web.send_signal(signal.SIGHUP)
-    eventually(lambda: not before & web.children(), 30, web.output)
+    eventually(lambda: not before & web.children(), message=lambda: web.output)
 
 
 def test_a_reload_fails_no_request(tmp_path: Path, transactional_db: None) -> None:

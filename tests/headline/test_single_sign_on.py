@@ -20,6 +20,7 @@ from headline import env
 from headline.accounts import single_sign_on
 from headline.accounts.limits import Limit
 from headline.accounts.refusal import REFUSALS
+from tests.harness import PATIENCE
 from tests.headline.authenticator import code, connect_app
 from tests.headline.identity_provider import IdentityProvider, identity_provider
 from tests.headline.sign_in_results import groups_of, is_signed_in, reasons
@@ -54,7 +55,7 @@ def sign_in(client: Client, next_url: str = "/admin/articles/article/") -> Any:
 def callback_of(client: Client, next_url: str = "/admin/articles/article/") -> str:
     start = client.get("/admin/sso/", {"next": next_url})
     assert start.status_code == 302, start.text
-    back = requests.get(start.headers["Location"], allow_redirects=False, timeout=10).headers["Location"]
+    back = requests.get(start.headers["Location"], allow_redirects=False, timeout=PATIENCE).headers["Location"]
     return back.removeprefix("http://testserver")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import database_environment
-from tests.harness import Process, base_dir, free_port, python
+from tests.harness import PATIENCE, Process, base_dir, free_port, python
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +49,7 @@ def site(tmp_path: Path) -> Iterator[str]:
 
 
 def get(address: str, **headers: str) -> HTTPResponse:
-    response: HTTPResponse = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=30)
+    response: HTTPResponse = urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=PATIENCE)
     return response
 
 

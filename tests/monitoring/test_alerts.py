@@ -307,13 +307,13 @@ def test_each_alert_has_its_fault_and_its_runbook() -> None:
 
 def test_each_alert_fires_by_its_fault_and_is_silent_without(monitored: Monitored) -> None:
     results = []
-    eventually(lambda: monitored.query("headline_workers_alive > 0"), 60)
+    eventually(lambda: monitored.query("headline_workers_alive > 0"))
     for name, fault in FAULTS.items():
-        eventually(lambda: not monitored.firing(), 120, f"before {name}: {monitored.firing()}")
+        eventually(lambda: not monitored.firing(), message=f"before {name}: {monitored.firing()}")
         with fault(monitored):
-            eventually(partial(monitored.fires, name), 60, f"{name} does not fire")
+            eventually(partial(monitored.fires, name), message=f"{name} does not fire")
             results.append((name, ", ".join(sorted(monitored.firing() - {name})) or "-"))
-    eventually(lambda: not monitored.firing(), 120, "an alert does not end")
+    eventually(lambda: not monitored.firing(), message="an alert does not end")
     print("\n" + table(results, ("alert", "others that fired")))  # noqa: T201
 
 
@@ -325,4 +325,4 @@ def test_each_panel_of_the_dashboard_has_data(monitored: Monitored) -> None:
         for target in panel["targets"]
     ]
     for title, expression in targets:
-        eventually(partial(monitored.has_data, expression), 60, f"{title} is empty: {expression}")
+        eventually(partial(monitored.has_data, expression), message=f"{title} is empty: {expression}")

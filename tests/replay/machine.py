@@ -117,7 +117,7 @@ class Machine:
     ) -> None:
         """Return when all its processes have ended, and with them its mounts."""
         self._resources.close()
-        eventually(lambda: not Path(f"/proc/{self._pid}").exists(), 120)
+        eventually(lambda: not Path(f"/proc/{self._pid}").exists())
         self._shell.communicate()
 
     def _enter(self) -> list[str]:

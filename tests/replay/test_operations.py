@@ -182,7 +182,7 @@ print([TaskInfoLog.Status(log.status).name for log in logs])
     def wait_for_worker(self, number: str) -> None:
         """Wait until a worker has published the article, which happens once."""
         try:
-            eventually(lambda: self.tasks_of(number) == "['EXECUTED']", 60)
+            eventually(lambda: self.tasks_of(number) == "['EXECUTED']")
         except AssertionError:
             raise AssertionError(self.tasks_of(number), self._machine.check("cat /var/log/headline-*.log")) from None
 
@@ -200,7 +200,7 @@ def test_the_document(source: Path, disk: Path, root_with: RootWith) -> None:
         follow(machine, [*rest, *blocks("Doctor"), *blocks("Backup")])
         newsroom = Newsroom(machine)
         first, second = newsroom.schedule("Ferry runs again", 3), newsroom.schedule("Bridge opens", 3600)
-        eventually(lambda: "Ferry runs again" in newsroom.page(), 60)
+        eventually(lambda: "Ferry runs again" in newsroom.page())
         newsroom.wait_for_worker(first)
         assert "Bridge opens" not in newsroom.page()
 
@@ -208,7 +208,7 @@ def test_the_document(source: Path, disk: Path, root_with: RootWith) -> None:
         copy_repository(machine, source)
         during = newsroom.schedule("Published during the upgrade", 4)
         follow(machine, blocks("Upgrade"))
-        eventually(lambda: "the later version" in newsroom.page("/"), 60, "the web server serves the old version")
+        eventually(lambda: "the later version" in newsroom.page("/"), message="the web server serves the old version")
         newsroom.wait_for_worker(during)
         machine.check("systemctl start headline-backup.service")
         follow(machine, blocks("Backup"))

@@ -21,13 +21,13 @@ from django.db.backends.signals import connection_created
 from scheduling import circuit_breaker, clock, transactions
 from scheduling.queues import fallback, redis
 from scheduling.services import hints, running
+from tests.harness import PATIENCE
 
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _LOCK_WAIT_TIMEOUT = 1205
 _NO_STOPS = ("SAVEPOINT", "RELEASE", "ROLLBACK", "SET", "SELECT UTC_TIMESTAMP", "SELECT VERSION")
 _ENDS = ("end", "crash")
 _IMPATIENT = b"SET innodb_lock_wait_timeout = 0"
-_PATIENCE = 60.0  # seconds of real time for one step
 
 
 class Crash(BaseException):
@@ -136,9 +136,9 @@ class Actor(threading.Thread):
             self._orders.put(live)
         else:
             self.start()
-        self.stands_at = self._stops.get(timeout=_PATIENCE)
+        self.stands_at = self._stops.get(timeout=PATIENCE)
         if self.stands_at in _ENDS:
-            self.join(_PATIENCE)
+            self.join(PATIENCE)
 
     def run(self) -> None:
         try:

@@ -68,8 +68,8 @@ def sentinel(directory: Path) -> Installation:
     replica = start_redis(directory / "replica", *secrets, "--replicaof", HOST, str(master.port))
     watcher = _start_sentinel(directory / "sentinel", master)
     with redis.Redis(HOST, watcher.port) as client:
-        eventually(lambda: [r for r in client.sentinel_slaves("news") if not r["is_disconnected"]], 30)
-        eventually(lambda: _is_in_step(replica), 30)
+        eventually(lambda: [r for r in client.sentinel_slaves("news") if not r["is_disconnected"]])
+        eventually(lambda: _is_in_step(replica))
     url = f"redis+sentinel://:{QUOTED}@{HOST}:{free_port()},{HOST}:{watcher.port}/news/4"
     return Installation(url, [master, replica, watcher], redis.Redis(HOST, master.port, 4, PASSWORD))
 
@@ -106,7 +106,7 @@ def cluster(directory: Path) -> Installation:
     command = ["redis-cli", "--cluster", "create", *addresses, "--cluster-replicas", "0", "--cluster-yes"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    eventually(lambda: all(_cluster_is_whole(node) for node in nodes), 30)
+    eventually(lambda: all(_cluster_is_whole(node) for node in nodes))
     client = redis.RedisCluster(HOST, nodes[0].port)
     return Installation(f"redis+cluster://{','.join(addresses[:2])}", nodes, client)
 

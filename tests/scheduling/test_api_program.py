@@ -13,6 +13,7 @@ from headline.api.tokens import issue
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock
 from tests.conftest import Site
+from tests.harness import PATIENCE
 
 TYPE = "video.encode"
 Status = TaskInfoLog.Status
@@ -33,7 +34,8 @@ class Curl:
             command += ["--header", header]
         if body is not None:
             command += ["--data", json.dumps(body)]
-        done = subprocess.run([*command, self.address + path], capture_output=True, text=True, timeout=30, check=True)
+        command += [self.address + path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         content, _, status = done.stdout.rpartition("\n")
         return int(status), json.loads(content) if content else None
 

@@ -36,7 +36,7 @@ from scheduling.services import add_task, add_tasks, read_database_clock, refres
 from scheduling.services.measuring import overdue_by_topic, refused_work
 from scheduling.worker import Worker
 from tests.conftest import Manage
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 from tests.probe.models import Effect
 from tests.scheduling.conftest import TYPE, Add, Notes, Travel
 
@@ -577,18 +577,20 @@ def test_a_hanging_refresh_does_not_delay_reports_of_trouble(monkeypatch: pytest
 
     def hang() -> int:
         hangs.set()
-        released.wait(60)
+        released.wait(10 * PATIENCE)
         return 0
 
     monkeypatch.setattr(registry, "_reconcilers", [hang])
     breakers = Breakers()
     with Maintenance("w", [TYPE], DatabaseQueue(), breakers):
-        assert hangs.wait(30)
+        assert hangs.wait(PATIENCE)
         breakers.refused(TYPE, Trouble.DISK_FULL, FULL, times=1, some_ran=False)
-        eventually(lambda: reported() == {Trouble.DISK_FULL}, 30)
-        breakers.succeeded(TYPE)
-        eventually(lambda: reported() == set(), 30)
-        released.set()
+        try:
+            eventually(lambda: reported() == {Trouble.DISK_FULL})
+            breakers.succeeded(TYPE)
+            eventually(lambda: reported() == set())
+        finally:
+            released.set()
     assert not WorkerHeartbeat.objects.filter(stopped_at=None).exists()
 
 
@@ -613,7 +615,7 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
     monkeypatch.setattr("scheduling.maintenance.sweep", sweep_once)
     monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
     with Maintenance("w", [TYPE], DatabaseQueue()):
-        assert swept.wait(30)
+        assert swept.wait(PATIENCE)
 
 
 # -- reconcilers

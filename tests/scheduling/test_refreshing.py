@@ -31,7 +31,7 @@ from scheduling.services import (
     sweep,
 )
 from scheduling.worker import Turn
-from tests.harness import eventually, start_redis
+from tests.harness import PATIENCE, eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 pytestmark = pytest.mark.usefixtures("notes")  # the sweep handles types with a handler
@@ -388,16 +388,16 @@ def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypat
 
     def hang() -> int:
         hangs.set()
-        released.wait(60)
+        released.wait(10 * PATIENCE)
         return 0
 
     monkeypatch.setattr(registry, "_reconcilers", [hang])
     with Maintenance("w", [TYPE], make_queue(conf.REDIS_URL)):
-        assert hangs.wait(30)
+        assert hangs.wait(PATIENCE)
         lost = add(0)
         keys.client.delete("sched:ready:{test.note:0}")
         try:
-            eventually(lambda: keys.ready() == [lost.task_id], 30)
+            eventually(lambda: keys.ready() == [lost.task_id])
         finally:
             released.set()
 

@@ -23,6 +23,7 @@ from scheduling.services import add_tasks, cancel_task, read_database_clock, run
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
 from scheduling.worker import Worker
+from tests.harness import PATIENCE
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
 
 Status = TaskInfoLog.Status
@@ -116,7 +117,7 @@ def test_a_task_is_not_run_early_if_this_machines_clock_is_ahead(
 def test_a_second_thread_takes_part_in_a_burst(mariadb: None, queue: DelayQueue, add: Add, notes: Notes) -> None:
     for _ in range(3):
         add(0)
-    stopping, both = threading.Event(), threading.Barrier(2, timeout=20)
+    stopping, both = threading.Event(), threading.Barrier(2, timeout=PATIENCE)
     worker = Worker(task_types=[TYPE], batch=1, queue=queue)
     assert worker.run_round()
     notes.fault = lambda tasks: (both.wait(), None)[1]

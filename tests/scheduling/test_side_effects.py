@@ -20,7 +20,7 @@ from scheduling.services import add_task, poll, read_database_clock, refresh
 from scheduling.side_effects import run_side_effects
 from scheduling.worker import Worker
 from tests.conftest import StartManage
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 from tests.probe.models import Effect
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -220,7 +220,7 @@ def test_an_at_least_once_task_of_any_priority_is_run() -> None:
 
 def waiting_for(event: threading.Event) -> registry.Handler:
     def wait(tasks: Sequence[TaskInfo]) -> None:
-        event.wait(30)
+        event.wait(10 * PATIENCE)
 
     return registry.Handler(wait, at_least_once=True)
 
@@ -241,7 +241,7 @@ def test_many_slow_side_effects_of_one_type_delay_no_other_type(monkeypatch: pyt
         assert TaskInfo.objects.filter(pk__in=bulk).count() == 10
         assert TaskInfo.objects.filter(pk__in=bulk, leased_until__isnull=False).count() == 2
         go_on.set()
-        eventually(lambda: not TaskInfo.objects.exists(), 30)
+        eventually(lambda: not TaskInfo.objects.exists())
 
 
 def test_the_lease_of_a_task_that_outlasts_its_worker_is_released(
@@ -267,8 +267,8 @@ def test_the_lease_of_a_task_that_outlasts_its_worker_is_released(
 def test_a_worker_with_a_hanging_at_least_once_task_stops_on_a_signal(start_manage: StartManage) -> None:
     """It also releases its lease."""
     worker = start_manage("poll", "--forever")
-    task_id = add("probe.at_least_once", seconds=60)
-    eventually(lambda: is_leased(task_id), 30)
+    task_id = add("probe.at_least_once", seconds=10 * PATIENCE)
+    eventually(lambda: is_leased(task_id))
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(10) == 0
+    assert worker.wait() == 0
     assert not is_leased(task_id)

@@ -41,7 +41,7 @@ def start_worker(start_manage: StartManage) -> StartWorker:
         known = set(names := WorkerHeartbeat.objects.filter(stopped_at=None).values_list("name", flat=True))
         worker = start_manage("poll", "--forever", *args, env=env)
         try:
-            eventually(lambda: set(names.all()) - known, 30)
+            eventually(lambda: set(names.all()) - known)
         except AssertionError as error:
             raise AssertionError(f"no sign of life:\n{worker.output}") from error
         return worker
@@ -69,7 +69,7 @@ def test_a_worker_runs_tasks_when_they_are_due(queue: dict[str, str], start_work
     """R1.15, R2.1, R0.4"""
     start_worker(env=queue)
     tasks = [*add_probes("note"), *add_probes("note", due_in=1.5), *add_probes("note", due_in=2.25)]
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once(tasks)
 
 
@@ -82,7 +82,7 @@ def test_a_worker_prunes_records_past_their_retention(queue: dict[str, str], sta
     (pending,) = add_probes("note", due_in=600)
     TaskInfoLog.objects.filter(pk=pending.pk).update(updated_at=long_ago)
     start_worker(env=queue)
-    eventually(lambda: not TaskInfoLog.objects.filter(pk=old.pk).exists(), 30)
+    eventually(lambda: not TaskInfoLog.objects.filter(pk=old.pk).exists())
     assert set(TaskInfoLog.objects.values_list("pk", flat=True)) == {recent.pk, pending.pk}
 
 
@@ -91,7 +91,7 @@ def test_a_sleeping_worker_is_woken_by_something_earlier(keys: Keys, start_worke
     start_worker()
     add_probes("note", due_in=120)
     (soon,) = add_probes("note", due_in=0.3)
-    eventually(Effect.objects.filter(task_id=soon.task_id).exists, 30)
+    eventually(Effect.objects.filter(task_id=soon.task_id).exists)
     assert TaskInfo.objects.count() == 1
 
 
@@ -102,7 +102,7 @@ def test_a_missed_wake_up_costs_no_task(keys: Keys, start_worker: StartWorker) -
     start_worker()
     tasks += add_probes("note", 3, due_in=0.5)
     keys.client.flushall()
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once(tasks)
 
 
@@ -129,7 +129,7 @@ def test_runs_that_overlap_execute_nothing_twice(queue: dict[str, str], start_ma
     tasks = add_probes("note", 300)
     workers = [start_manage("poll", "--for", "5", "--batch", "20", env=queue) for _ in range(3)]
     tasks += add_probes("note", 300, due_in=2)
-    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait() for worker in workers] == [0, 0, 0]
     assert_each_ran_once(tasks)
     executed = [re.search(r"^executed=(\d+) failed=0 late_max_ms=", worker.output, re.M) for worker in workers]
     assert sum(int(match[1]) for match in executed if match) == 600
@@ -169,7 +169,7 @@ def test_a_stopped_worker_finishes_its_batch_and_is_not_alive(
     (task,) = add_probes("slow", parameters={"seconds": 1})
     worker.wait_for("probe.slow begins")  # the row may be locked by the sweep, too, which only looks at it
     worker.send_signal(number)
-    assert worker.wait(30) == 0
+    assert worker.wait() == 0
     assert "executed=1 failed=0" in worker.output
     assert_each_ran_once([task])
     assert workers(read_database_clock()).count == 0
@@ -202,7 +202,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_loses_nothing(
     worker.send_signal(signal.SIGTERM)
     worker.wait_for("a second signal stops at once")
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(30) == 1
+    assert worker.wait() == 1
     assert TaskInfo.objects.get().pk == task.pk
 
 
@@ -217,7 +217,7 @@ def test_tasks_of_a_killed_worker_are_run_by_the_next(
     worker.wait()
     assert Effect.objects.count() == 0
     start_worker(env=queue)
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once([task])
 
 
@@ -228,7 +228,7 @@ def test_a_task_that_kills_its_worker_is_dead_and_the_others_run(
     (poison,) = add_probes("kill")
     notes = add_probes("note", 5)
     start_worker("--processes", "2", env={**queue, "TEST_SETTINGS": '{"SCHEDULING_MAX_ATTEMPTS": 2}'})
-    eventually(nothing_is_pending, 90)
+    eventually(nothing_is_pending)
     log = TaskInfoLog.objects.get(pk=poison.pk)
     assert log.status == Status.FAILED
     assert "Its worker died" in log.error
@@ -238,13 +238,13 @@ def test_a_task_that_kills_its_worker_is_dead_and_the_others_run(
 def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> None:
     """R2.6"""
     supervisor = start_worker("--processes", "2")
-    eventually(lambda: len(children_of(supervisor)) == 2, 30)
+    eventually(lambda: len(children_of(supervisor)) == 2)
     victims = children_of(supervisor)
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
-    eventually(lambda: len(children_of(supervisor) - victims) == 2, 30)
+    eventually(lambda: len(children_of(supervisor) - victims) == 2)
     tasks = add_probes("note", 3)
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once(tasks)
     assert supervisor.stop() == 0
     assert supervisor.output.count("died (-9) and is replaced") == supervisor.output.count("is replaced") == 2
@@ -262,7 +262,7 @@ def die(stopping, beat):
 supervise(die, processes=1)
 """
     supervisor = start_manage("shell", "--verbosity", "0", "-c", code)
-    eventually(lambda: supervisor.output.count("began ") > 5, 30, supervisor.output)
+    eventually(lambda: supervisor.output.count("began ") > 5, message=lambda: supervisor.output)
     began = [float(moment) for moment in re.findall(r"began (\S+)\n", supervisor.output)]
     assert began[1] - began[0] < (began[5] - began[4]) / 2, began
     assert supervisor.stop() == 0
@@ -272,17 +272,17 @@ def test_a_worker_of_which_one_thread_hangs_is_replaced(keys: Keys, start_worker
     """Its other threads go on, but the rows that it has locked would wait for ever."""
     supervisor = start_worker(env={"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 3}'})
     (task,) = add_probes("hang")
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once([task])
     assert "has hung" in supervisor.output
 
 
 def test_workers_whose_supervisor_was_killed_exit(keys: Keys, start_worker: StartWorker) -> None:
     supervisor = start_worker("--processes", "2")
-    eventually(lambda: len(children_of(supervisor)) == 2, 30)
+    eventually(lambda: len(children_of(supervisor)) == 2)
     orphans = children_of(supervisor)
     supervisor.kill()
-    eventually(lambda: not any(is_alive(pid) for pid in orphans), 30)
+    eventually(lambda: not any(is_alive(pid) for pid in orphans))
 
 
 def children_of(process: Process) -> set[int]:
@@ -303,7 +303,7 @@ def test_a_failing_handler_stops_no_worker(queue: dict[str, str], start_worker: 
     worker = start_worker(env=queue)
     (bad,) = add_probes("fail", parameters={"times": 1})
     notes = add_probes("note", 5)
-    eventually(nothing_is_pending, 60)
+    eventually(nothing_is_pending)
     assert_each_ran_once([bad, *notes])
     assert "this task refuses to work" in worker.output
     assert TaskInfoLog.objects.get(pk=bad.pk).attempts == 2
@@ -317,7 +317,7 @@ def test_a_worker_survives_the_loss_of_its_database_connection(
     if connection.vendor == "mysql":
         kill_other_connections()
     tasks = add_probes("note", 2) + add_probes("note", 2, due_in=1)
-    eventually(nothing_is_pending, 30)
+    eventually(nothing_is_pending)
     assert_each_ran_once(tasks)
     assert worker.alive()
 
@@ -343,7 +343,7 @@ def test_refresh_repeats_on_its_interval(queue: dict[str, str], start_manage: St
     often = {**queue, "TEST_SETTINGS": '{"SCHEDULING_REFRESH_INTERVAL": 0.4}'}
     began = time.monotonic()
     process = start_manage("refresh", "--for", "60", env=often)
-    eventually(lambda: len(process.lines) >= 3, 30, process.output)
+    eventually(lambda: len(process.lines) >= 3, message=lambda: process.output)
     assert len(process.lines) <= (time.monotonic() - began) / 0.4 + 1
 
 

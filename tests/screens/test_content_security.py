@@ -78,7 +78,7 @@ def test_the_page_of_the_api_is_drawn(context: BrowserContext) -> None:
     page = context.new_page()
     said = violations(page)
     page.goto("/api/docs/")
-    expect(page.locator(".opblock").first).to_be_visible(timeout=20_000)
+    expect(page.locator(".opblock").first).to_be_visible()
     assert said == []
 
 

@@ -61,6 +61,7 @@ from articles.audit import (
     UPDATED,
 )
 from articles.desk.audit.details import details_of
+from articles.desk.audit.instants import delay_of, seen_at, seen_before, who_of
 from articles.desk.bounded import BoundedAdmin
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
@@ -151,10 +152,10 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
     return [
         {
             "about": entry.article_title,
-            "when": format_time_exactly(entry.at),
+            "when": format_time_exactly(seen_at(entry)),
             "name": name_of(entry.action),
-            "who": entry.who,
-            "change": " · ".join(entry.differences()),
+            "who": who_of(entry),
+            "change": " · ".join((*entry.differences(), *delay_of(entry))),
             "reason": entry.reason,
         }
         for entry in entries.with_names()[:SHOWN]
@@ -229,7 +230,7 @@ class AuditAdmin(BoundedAdmin):
     @admin.display(description=_("change"))
     def change(self, entry: AuditEntry) -> str | None:
         """Status, time or text before and after, where they differ."""
-        return " · ".join(entry.differences()) or None
+        return " · ".join((*entry.differences(), *seen_before(entry))) or None
 
     @admin.display(description=_("more"))
     def more(self, entry: AuditEntry) -> str | None:

@@ -12,7 +12,6 @@ from django.db.models.functions import Lag, Lead
 
 from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.desk.calendar.grid import Sheet, UnitOf
-from articles.desk.calendar.sources import FREE
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
 from scheduling.services import among
@@ -44,13 +43,13 @@ def _conflicting(shown: Mapping[int, datetime]) -> set[int]:
     units = {(at - begin) // apart + step for at in shown.values() for step in (-1, 0, 1)}
     statuses = UNAPPROVED | WAITING | {Article.Status.PUBLISHED}
     rows = (
-        Article.objects.filter(FREE, publish_at__range=(begin, end), status__in=statuses, channel__isnull=False)
-        .annotate(unit=UnitOf("publish_at", start=begin, length=apart))
+        Article.objects.filter(goes_live_at__range=(begin, end), status__in=statuses, channel__isnull=False)
+        .annotate(unit=UnitOf("goes_live_at", start=begin, length=apart))
         .filter(unit__in=among(units))
     )
-    in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["publish_at", "pk"]}
+    in_channel: dict[str, Any] = {"partition_by": "channel", "order_by": ["goes_live_at", "pk"]}
     beside = rows.annotate(
-        before=Window(Lag("publish_at"), **in_channel), after=Window(Lead("publish_at"), **in_channel)
+        before=Window(Lag("goes_live_at"), **in_channel), after=Window(Lead("goes_live_at"), **in_channel)
     )
-    near = beside.filter(Q(before__gte=F("publish_at") - apart) | Q(after__lte=F("publish_at") + apart))
+    near = beside.filter(Q(before__gte=F("goes_live_at") - apart) | Q(after__lte=F("goes_live_at") + apart))
     return shown.keys() & set(near.values_list("pk", flat=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
 from zlib import compress, decompress
@@ -22,7 +23,7 @@ from django.views.decorators.http import require_safe
 from articles.desk.calendar.base import may_look, page, require_look, users
 from articles.desk.calendar.icalendar import feed
 from articles.desk.calendar.parameters import Choice
-from articles.models import Article, AuditEntry, CalendarFeed, Channel
+from articles.models import Article, AuditEntry, CalendarFeed, Channel, due_at, over_at
 from articles.notifications import speaking_to
 from scheduling.services import read_database_clock
 
@@ -51,13 +52,22 @@ def calendar_file(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _version(found: CalendarFeed, choice: Choice, now: datetime) -> str:
-    """Changes with each audit entry, channel, permission, language and day, so that a file of this version is valid."""
+    """Changes with each audit entry, channel, permission, language and day, and when readers see something else by the
+    clock, so that a file of this version is valid.
+    """
     sees_releases = found.user.has_perm("articles.view_release")
     channels = list(Channel.objects.order_by("pk").values_list("pk", "name"))
     changed = Article.objects.aggregate(last=Max("updated_at"))["last"]
     log = AuditEntry.objects.version()
-    stamp = (found.secret, choice.filters(), now.date(), get_language(), sees_releases, channels, changed, log)
+    shown = (found.secret, choice.filters(), now.date(), get_language(), sees_releases, channels)
+    stamp = (*shown, changed, log, *_not_recorded(now))
     return f'"{sha256(repr(stamp).encode()).hexdigest()[:32]}"'
+
+
+def _not_recorded(now: datetime) -> Iterator[int]:
+    """How many articles are live, and how many over, of which no worker has recorded that; usually none."""
+    yield Article.objects.filter(due_at(now), status__in=Article.Status.waiting()).count()
+    yield Article.objects.filter(over_at(now), status__in=Article.Status.visible()).count()
 
 
 def _file(found: CalendarFeed, choice: Choice, now: datetime, version: str) -> bytes:

@@ -15,7 +15,7 @@ from django.db.models import Count, Func, IntegerField, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from articles.desk.calendar.collector import Collector, Row
-from articles.desk.calendar.entries import Entry
+from articles.desk.calendar.entries import Entry, Mark
 from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.period import Span, View
 from articles.publishing import Actor
@@ -87,7 +87,7 @@ class Sheet(Collector):
             shown[row.pk].entries.append(entry(row, self))
 
     def fold(self) -> None:
-        """Reduce each slot to its first entries, past ones last; call after all sources."""
+        """Reduce each slot to its first entries, overdue ones first and past ones last; call after all sources."""
         for slot in self.slots:
             slot.entries.sort(key=lambda entry: (entry.is_over, *_place(entry)))
             slot.entries = sorted(slot.entries[: slot.limit], key=_place)
@@ -124,6 +124,6 @@ class Sheet(Collector):
         return NEAR if is_near else SHOWN[self.choice.view]
 
 
-def _place(entry: Entry) -> tuple[datetime, int, str]:
-    """Sort key: time, then creation order (keys end with an ID, so longer ones are newer)."""
-    return entry.at, len(entry.key), entry.key
+def _place(entry: Entry) -> tuple[bool, datetime, int, str]:
+    """Sort key: overdue ones, then time, then creation order (keys end with an ID, so longer ones are newer)."""
+    return Mark.OVERDUE not in entry.marks, entry.at, len(entry.key), entry.key

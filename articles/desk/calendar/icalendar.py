@@ -18,7 +18,7 @@ from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
 from articles.desk.calendar.subjects import KINDS
-from articles.models import Article, AuditEntry, Release
+from articles.models import Article, AuditEntry, Release, State, in_states
 from articles.publishing import Actor
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
@@ -62,10 +62,9 @@ def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
 
 def unpublished(collector: FeedCollector) -> None:
     """Articles that readers do not see at their time, or no longer see."""
-    rows = Article.objects.filter(collector.choice.articles(collector.by), status__in=_GONE).select_related(
-        "channel", "author"
-    )
-    collector.put(rows.only(*COLUMNS), "publish_at", _unpublished)
+    gone = in_states([State.UNPUBLISHED, State.RETRACTED], collector.now)
+    rows = Article.objects.filter(collector.choice.articles(collector.by) & gone).select_related("channel", "author")
+    collector.put(rows.only(*COLUMNS), "goes_live_at", _unpublished)
     collector.put(rows.filter(status=Article.Status.RETRACTED).only(*COLUMNS), "unpublish_at", _not_unpublished)
 
 
@@ -111,9 +110,6 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
             yield moment, datetime.fromisoformat(time)
     if time := entry.details.get(Moment.UPDATE):
         yield Moment.UPDATE, datetime.fromisoformat(time)
-
-
-_GONE = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
 
 
 def _unpublished(article: Article, collector: Collector) -> Entry:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.exceptions import RescheduledByOther, TimePast, WrongState
-from articles.models import Article, AuditEntry, Release
+from articles.models import Article, AuditEntry, Release, status_at
 from articles.publishing import (
     PAST,
     Actor,
@@ -139,7 +139,7 @@ def _reschedule_update(article: Article, to: datetime, by: Actor) -> None:
 
 
 def _reschedule_end(article: Article, to: datetime, by: Actor) -> None:
-    if article.status == Article.Status.UNPUBLISHED:
+    if status_at(article, read_database_clock()) == Article.Status.UNPUBLISHED:
         raise WrongState(_("The article is unpublished already."))
     edit(article, by=by, changes={Moment.UNPUBLISH: to})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,42 +13,54 @@ from django.utils.translation import gettext as _
 from articles.desk.calendar.collector import Collector
 from articles.desk.calendar.entries import Entry, Kind, Mark, label
 from articles.desk.calendar.reschedule import Moment
-from articles.models import GOES_LIVE_COLUMNS, Article, Release, ReleaseMember, Update, named
-from articles.workflow import TO_COME, WAITING
+from articles.models import (
+    GOES_LIVE_COLUMNS,
+    Article,
+    Release,
+    ReleaseMember,
+    State,
+    Update,
+    due_at,
+    in_states,
+    named,
+    not_over_at,
+    state_at,
+    status_at,
+)
+from articles.workflow import UNAPPROVED, WAITING
 
 Status = Article.Status
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
 COLUMNS = ("title", "status", *GOES_LIVE_COLUMNS, "unpublish_at", "published_at", "updated_at", *_NAMES)
 FREE = Q(embargo_until__isnull=True) | Q(embargo_until__lte=F("publish_at"))
-HELD = Q(embargo_until__gt=F("publish_at"))
-"""The embargo ends after the publish time: the article goes live at its end."""
+"""No embargo ends after the publish time; otherwise the article goes live at its end."""
 
 
 def going_live(collector: Collector) -> None:
     """Articles that go live, including those not approved yet."""
-    collector.put(_articles(collector, TO_COME).filter(FREE), "publish_at", _going_live)
+    collector.put(_articles(collector, FREE & _to_come(collector)), "goes_live_at", _going_live)
 
 
 def published(collector: Collector) -> None:
-    """Articles that have gone live."""
-    rows = _articles(collector, {Status.PUBLISHED})
-    collector.put(rows.filter(FREE), "publish_at", _published)
-    collector.put(rows.filter(HELD), "embargo_until", _published)
+    """Articles that are live."""
+    due = Q(status=Status.PUBLISHED) | Q(status__in=WAITING) & due_at(collector.now)
+    collector.put(_articles(collector, due & not_over_at(collector.now)), "goes_live_at", _published)
 
 
 def ends_of_embargoes(collector: Collector) -> None:
     """Ends of embargoes, and articles that go live then."""
-    collector.put(_articles(collector, TO_COME), "embargo_until", _end_of_embargo)
+    collector.put(_articles(collector, _to_come(collector)), "embargo_until", _end_of_embargo)
 
 
 def leaving(collector: Collector) -> None:
     """Articles to be unpublished at a set time."""
-    collector.put(_articles(collector, WAITING | {Status.PUBLISHED}), "unpublish_at", _leaving)
+    seen = Q(status__in=Status.visible()) & not_over_at(collector.now)
+    collector.put(_articles(collector, seen), "unpublish_at", _leaving)
 
 
 def unpublished(collector: Collector) -> None:
     """Articles unpublished at a set time."""
-    collector.put(_articles(collector, {Status.UNPUBLISHED}), "unpublish_at", _unpublished)
+    collector.put(_articles(collector, in_states([State.UNPUBLISHED], collector.now)), "unpublish_at", _unpublished)
 
 
 def updates(collector: Collector) -> None:
@@ -75,21 +87,25 @@ SOURCES: tuple[Callable[[Collector], None], ...] = (
 )  # fmt: skip
 
 
-def _articles(collector: Collector, statuses: Collection[Status]) -> QuerySet[Article]:
-    rows = Article.objects.filter(collector.choice.articles(collector.by), status__in=statuses)
+def _articles(collector: Collector, condition: Q) -> QuerySet[Article]:
+    rows = Article.objects.filter(collector.choice.articles(collector.by) & condition)
     return rows.prefetch_related("channel", "author").only(*COLUMNS)
 
 
+def _to_come(collector: Collector) -> Q:
+    """Neither live nor live before."""
+    waiting = Q(status__in=WAITING) & (Q(goes_live_at__isnull=True) | Q(goes_live_at__gt=collector.now))
+    return Q(status__in=UNAPPROVED) | waiting
+
+
 def _going_live(article: Article, collector: Collector) -> Entry:
-    at = article.publish_at or collector.now
-    seen = article.publish_at if at > collector.now or not article.is_waiting else None
+    at, seen = article.goes_live_at or collector.now, article.publish_at
     marks = _marks(at, collector, is_approved=article.is_waiting)
     return entry_about(collector, article, Kind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
 
 
 def _published(article: Article, collector: Collector) -> Entry:
-    at = article.goes_live_at or collector.now
-    return entry_about(collector, article, Kind.PUBLISHED, at, Moment.PUBLISH, note=_lateness(article.published_at, at))
+    return entry_about(collector, article, Kind.PUBLISHED, article.goes_live_at or collector.now, Moment.PUBLISH)
 
 
 def _end_of_embargo(article: Article, collector: Collector) -> Entry:
@@ -102,11 +118,8 @@ def _end_of_embargo(article: Article, collector: Collector) -> Entry:
 
 
 def _leaving(article: Article, collector: Collector) -> Entry:
-    at = article.unpublish_at or collector.now
-    marks = _marks(at, collector, is_approved=True)
-    return entry_about(
-        collector, article, Kind.UNPUBLISHING, at, Moment.UNPUBLISH, seen=article.unpublish_at, marks=marks
-    )
+    at, seen = article.unpublish_at or collector.now, article.unpublish_at
+    return entry_about(collector, article, Kind.UNPUBLISHING, at, Moment.UNPUBLISH, seen=seen)
 
 
 def _unpublished(article: Article, collector: Collector) -> Entry:
@@ -147,13 +160,14 @@ def release_entry(release: Release, collector: Collector) -> Entry:
 
 
 def _marks(at: datetime, collector: Collector, *, is_approved: bool) -> tuple[Mark, ...]:
-    at_risk = () if is_approved else (Mark.AT_RISK,)
-    overdue = (Mark.OVERDUE,) if at <= collector.overdue_before else ()
-    return (*at_risk, *overdue)
+    """A worker needs a moment for what is approved; what is not approved is overdue at its time."""
+    if is_approved:
+        return (Mark.OVERDUE,) if at <= collector.overdue_before else ()
+    return (Mark.AT_RISK, Mark.OVERDUE) if at <= collector.now else (Mark.AT_RISK,)
 
 
 def _lateness(went_out: datetime | None, due: datetime) -> str:
-    """How late it went live."""
+    """How late a release went live."""
     if went_out is None:
         return ""
     late = max((went_out - due).total_seconds(), 0.0)
@@ -187,12 +201,20 @@ def entry_about(
         address=collector.address_of(article.pk),
         channel=str(article.channel or ""),
         author=named(author) if author else "",
-        state=label(Status(article.status), collector.language),
+        state=_state_of(article, collector),
         note=note,
         seen=seen.isoformat() if seen else "",
         marks=marks,
         article=article.pk,
-        changed=changed or max(article.updated_at, article.published_at or article.updated_at),
+        changed=changed or max(article.updated_at, article.seen_since(collector.now) or article.updated_at),
         is_cancelled=is_cancelled,
         language=collector.language,
     )
+
+
+def _state_of(article: Article, collector: Collector) -> str:
+    """What the newsroom calls its state; not asking for its release, which has an entry of its own."""
+    if article.publish_at is None:
+        return label(status_at(article, collector.now), collector.language)
+    found = state_at(article, collector.now)
+    return label(State.SCHEDULED if found.state is State.SCHEDULED else found.status, collector.language)

@@ -30,6 +30,7 @@ from articles.audit import (
 )
 from articles.desk.audit.admin import name_of
 from articles.desk.audit.details import details_of
+from articles.desk.audit.instants import delay_of, seen_at, who_of
 from articles.models import Article, AuditEntry
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS
@@ -94,11 +95,11 @@ def _audited(article: Article) -> Iterable[Event]:
     for entry in AuditEntry.objects.of(article).with_names()[:SHOWN]:
         times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
         yield Event(
-            at=entry.at,
+            at=seen_at(entry),
             title=name_of(entry.action),
-            who=entry.who,
+            who=who_of(entry),
             icon=ICONS.get(entry.action, "circle"),
-            changes=[*(("", change) for change in entry.differences()), *times, *others],
+            changes=[*(("", change) for change in (*entry.differences(), *delay_of(entry))), *times, *others],
             text=entry.reason,
             revision=entry.revision,
             is_about_time=entry.old_time != entry.new_time or bool(times),

@@ -86,7 +86,7 @@ SCREEN_TEXTS = {
     "uploaded": _("{name} is uploaded."),
     "uploadFailed": _("{name} was not uploaded. Check the connection and try again."),
     "noImage": _("{name} cannot be inserted. Images can: JPEG, PNG, WebP, AVIF or GIF."),
-    "notPasted": _("Not pasted with the text: {name}. Insert these pictures from their files."),
+    "notPasted": _("Not pasted with the text: {name}. Insert these images from their files."),
     "separator": _(", "),
     "retry": _("Retry"),
     "linkChoices": _("Articles"),

@@ -108,8 +108,12 @@ def sentence(moment: datetime, now: datetime) -> str:
     """Such as "in 14 hours, Tuesday 24 November 07:00 (Europe/Berlin)"."""
     local = timezone.localtime(moment)
     # Translators: a day such as Tuesday 24 November, in the letters of Django's date filter
-    day = f"{formats.date_format(local, _('l j F'))} {wall_clock(local)}"
-    words = {"day": day, "zone": timezone.get_current_timezone(), "distance": _distance(moment, now)}
+    day = formats.date_format(local, _("l j F"))
+    words = {
+        "day": f"{day} {wall_clock(local)}",
+        "zone": timezone.get_current_timezone(),
+        "distance": _distance(moment, now),
+    }
     if moment > now:
         return _("in %(distance)s, %(day)s (%(zone)s)") % words
     return _("%(distance)s ago, %(day)s (%(zone)s)") % words

@@ -16,8 +16,20 @@ from django.utils.translation import gettext_lazy, ngettext
 from articles.desk.calendar.reschedule import Moment
 from articles.desk.calendar.subjects import RELEASE
 from articles.desk.monitoring.filters import Column
-from articles.models import AT_RISK_WITHIN, Article, Image, Release, ReleaseMember, Update, named
+from articles.models import (
+    AT_RISK_WITHIN,
+    Article,
+    Image,
+    ReaderState,
+    Release,
+    ReleaseMember,
+    State,
+    Update,
+    named,
+    state_at,
+)
 from articles.text import happens_twice, offset_name
+from scheduling.services import overdue_before
 
 Status = Article.Status
 
@@ -42,9 +54,10 @@ class Card(ABC):
     kind: str | Promise = ""  #: if it is not an article itself
     badge: str | Promise = ""
     badge_colour = ""
-    mark = ""
+    is_overdue = False  #: its time is past, and readers do not have it
     release: Release | None = None  #: the pending release it belongs to, and the release's action for it
     held_as = ""
+    awaits = ""  #: the action of a release that gives it a time
     size = ""
 
     def __init__(self, now: datetime) -> None:
@@ -52,15 +65,25 @@ class Card(ABC):
 
     @property
     def place(self) -> tuple[float, float]:
-        """Sort key within its column."""
-        changed = -self.changed.timestamp()
+        """Sort key within its column: what is overdue is first, longest overdue before the others."""
+        changed, at = -self.changed.timestamp(), self.at.timestamp() if self.at else float("inf")
+        if self.is_overdue:
+            return float("-inf"), at
         if self.column is Column.DRAFTS:
             return 0, changed
         if self.column is Column.REVIEW:
-            return self.at.timestamp() if self.at else float("inf"), -changed
+            return at, -changed
         if self.column is Column.SCHEDULED:
-            return (1, self.at.timestamp()) if self.at else (0, changed)
-        return 0, -self.at.timestamp() if self.at else 0
+            return (1, at) if self.at else (0, changed)
+        return 0, -at
+
+    @property
+    def mark(self) -> str:
+        """The warning on it."""
+        if self.is_overdue:
+            return _("overdue")
+        is_near = self.at is not None and self.at <= self.now + AT_RISK_WITHIN
+        return _("at risk") if is_near and self.column in (Column.DRAFTS, Column.REVIEW) else ""
 
     @property
     def is_counting(self) -> bool:
@@ -112,28 +135,36 @@ class Card(ABC):
     def _belong_to(self, member: ReleaseMember | None) -> None:
         if member is not None:
             self.release, self.held_as = member.release, member.action
+            is_scheduled = self.release.status == Release.Status.SCHEDULED and self.held_as == self.awaits
+            self.at = self.at or (self.release.publish_at if is_scheduled else None)
 
     def _show_status(self, status: int) -> None:
+        """Unapproved texts are overdue at their time, others if no worker has published them soon after it."""
         self.badge, self.badge_colour = BADGES.get(Status(status), ("", ""))
-        if status in Status.unapproved() and self.at is not None and self.at <= self.now + AT_RISK_WITHIN:
-            self.mark = _("overdue") if self.at <= self.now else _("at risk")
+        latest = self.now if status in Status.unapproved() else overdue_before(self.now)
+        self.is_overdue = self.column is not Column.LIVE and self.at is not None and self.at <= latest
 
 
 class ArticleCard(Card):
     """An article."""
 
+    awaits = ReleaseMember.Action.PUBLISH
+
     def __init__(self, article: Article, now: datetime, member: ReleaseMember | None = None) -> None:
         super().__init__(now)
         self.article, self.title, self.changed = article, article.title, article.updated_at
-        self.key, self.seen, self.at = f"{Moment.PUBLISH}:{article.pk}", article.publish_at, article.goes_live_at
+        found = state_at(article, now)
+        self.key, self.seen, self.at = f"{Moment.PUBLISH}:{article.pk}", article.publish_at, found.since
         self.address = reverse("admin:articles_article_change", args=[article.pk])
-        self.column = _column_of(article, now)
+        self.column = _column_of(found)
         self._belong_to(member)
         self._show_status(article.status)
 
 
 class UpdateCard(Card):
     """A text of an update: its draft, or the approved one."""
+
+    awaits = ReleaseMember.Action.UPDATE
 
     def __init__(self, update: Update, status: int, now: datetime, member: ReleaseMember | None) -> None:
         super().__init__(now)
@@ -147,13 +178,12 @@ class UpdateCard(Card):
 
     @classmethod
     def all_of(cls, update: Update, now: datetime, member: ReleaseMember | None) -> Iterator[Card]:
-        """A card for each of its texts; not for an approved one that is live by the clock."""
+        """A card for each of its texts."""
         if update.draft is not None:
             card = cls(update, update.status, now, member)
             card.title = update.draft.title
             yield card
-        is_live = update.publish_at is not None and update.publish_at <= now
-        if update.approved is not None and not is_live:
+        if update.approved is not None:
             card = cls(update, Status.APPROVED, now, member)
             card.title = update.approved.title
             yield card
@@ -170,6 +200,7 @@ class ReleaseCard(Card):
         self.key, self.seen, self.at = f"{RELEASE}:{release.pk}", release.publish_at, release.publish_at
         self.address = reverse("admin:articles_release_change", args=[release.pk])
         self.kind = _("Release")
+        self._show_status(Status.APPROVED)
         number: int = release.number  # type: ignore[attr-defined]
         self.size = ngettext("%d article", "%d articles", number) % number
 
@@ -182,13 +213,11 @@ _COLUMNS = {
 }
 
 
-def _column_of(article: Article, now: datetime) -> Column | None:
+def _column_of(found: ReaderState) -> Column | None:
     """By the clock, as readers see it; none for what is live no more."""
-    if article.status in _COLUMNS:
-        return _COLUMNS[Status(article.status)]
-    if article.is_out_at(now):
-        return Column.LIVE
-    return Column.SCHEDULED if article.is_waiting and not article.is_over_at(now) else None
+    if found.state in (State.UNPUBLISHED, State.RETRACTED):
+        return None
+    return Column.LIVE if found.state is State.LIVE else _COLUMNS.get(found.status, Column.SCHEDULED)
 
 
 def short_time(moment: datetime) -> str:

@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from articles.desk.monitoring.cards import ArticleCard, Card, ReleaseCard, UpdateCard
 from articles.desk.monitoring.filters import Column, Filters
 from articles.images import gather_covers
-from articles.models import Article, AuditEntry, Release, ReleaseMember, Update, in_any
+from articles.models import Article, AuditEntry, Release, ReleaseMember, Update, in_any, not_over_at, with_releases
 from articles.publishing import Actor
 
 Status = Article.Status
@@ -63,13 +63,13 @@ def version(now: datetime) -> str:
 
 def lanes(filters: Filters, *, by: Actor, now: datetime) -> list[Lane]:
     """The columns, with the cards that pass the filters."""
-    articles, updates = list(_articles(filters, by, now)), list(_updates(filters, by, now))
+    articles, updates = list(_articles(filters, by, now)), list(_updates(filters, by))
     gather_covers([*articles, *(update.article for update in updates)])
     members = _members({article.pk for article in articles} | {update.article_id for update in updates})
     cards: list[Card] = [ArticleCard(article, now, members.get(article.pk)) for article in articles]
     for update in updates:
         cards += UpdateCard.all_of(update, now, members.get(update.article_id))
-    cards += [ReleaseCard(release, now) for release in _releases(filters, by, now)]
+    cards += [ReleaseCard(release, now) for release in _releases(filters, by)]
     return [Lane(column, sorted(_of(cards, column), key=lambda card: card.place)) for column in Column]
 
 
@@ -84,7 +84,7 @@ def _articles(filters: Filters, by: Actor, now: datetime) -> QuerySet[Article]:
         for head in _heads(Article.objects.filter(condition), now)
     ]
     found = Article.objects.filter(pk__in=in_any(*heads))
-    return found.select_related(*_RELATED, "update").defer(*_TEXTS)
+    return with_releases(found.select_related(*_RELATED, "update").defer(*_TEXTS))
 
 
 def _heads(rows: QuerySet[Article], now: datetime) -> Iterator[QuerySet[Article]]:
@@ -93,19 +93,19 @@ def _heads(rows: QuerySet[Article], now: datetime) -> Iterator[QuerySet[Article]
     latest = Article.objects.order_by("-updated_at", "-pk").values("pk")[:RECENTLY_CHANGED]
     yield rows.filter(status__in=Status.unapproved(), pk__in=in_any(latest))
     for status in (Status.DRAFT, Status.REJECTED):
-        yield rows.filter(status=status, publish_at__isnull=True).order_by("-pk")[:most]
-        yield rows.filter(status=status, publish_at__gt=now - RECENT).order_by("publish_at", "pk")[:most]
+        yield rows.filter(status=status, goes_live_at__isnull=True).order_by("-pk")[:most]
+        yield rows.filter(status=status, goes_live_at__gt=now - RECENT).order_by("goes_live_at", "pk")[:most]
     for status in Status.in_review():
-        yield rows.filter(status=status, publish_at__isnull=True).order_by("pk")[:most]
-        yield rows.filter(status=status, publish_at__isnull=False).order_by("publish_at", "pk")[:most]
+        yield rows.filter(status=status, goes_live_at__isnull=True).order_by("pk")[:most]
+        yield rows.filter(status=status, goes_live_at__isnull=False).order_by("goes_live_at", "pk")[:most]
     for status in Status.waiting():
         waiting = rows.filter(status=status)
-        yield waiting.filter(publish_at__gt=now).order_by("publish_at", "pk")[:most]
-        yield waiting.filter(publish_at__lte=now).order_by("-publish_at", "-pk")[:most]
-        untimed = waiting.filter(publish_at__isnull=True).exclude(pk__in=_in_scheduled_releases())
+        yield waiting.filter(goes_live_at__gt=now).order_by("goes_live_at", "pk")[:most]
+        yield waiting.filter(not_over_at(now), goes_live_at__lte=now).order_by("-goes_live_at", "-pk")[:most]
+        untimed = waiting.filter(goes_live_at__isnull=True).exclude(pk__in=_in_scheduled_releases())
         yield untimed.order_by("-pk")[: SHOWN_UNTIMED + 1]
-    recent = rows.filter(status=Status.PUBLISHED, publish_at__gt=now - RECENT, publish_at__lte=now)
-    yield recent.order_by("-publish_at", "-pk")[:most]
+    recent = rows.filter(not_over_at(now), status=Status.PUBLISHED, goes_live_at__range=(now - RECENT, now))
+    yield recent.order_by("-goes_live_at", "-pk")[:most]
 
 
 def _in_scheduled_releases() -> QuerySet[ReleaseMember, Any]:
@@ -114,13 +114,13 @@ def _in_scheduled_releases() -> QuerySet[ReleaseMember, Any]:
     return members.filter(article__isnull=False).values("article")
 
 
-def _updates(filters: Filters, by: Actor, now: datetime) -> QuerySet[Update]:
+def _updates(filters: Filters, by: Actor) -> QuerySet[Update]:
     heads = []
     for condition in filters.conditions(by, "article__"):
         rows = Update.objects.filter(condition).order_by("-updated_at", "-pk")
         heads.append(rows.filter(draft__isnull=False)[: 2 * SHOWN])
         heads.append(rows.filter(approved__isnull=False, publish_at__isnull=True)[: SHOWN_UNTIMED + 1])
-        timed = rows.filter(approved__isnull=False, publish_at__gt=now)
+        timed = rows.filter(approved__isnull=False, publish_at__isnull=False)
         heads.append(timed.order_by("publish_at", "pk")[: SHOWN + 1])
     related = (f"article__{name}" for name in _RELATED)
     texts = [f"{row}__{name}" for row in ("article", "draft", "approved") for name in _TEXTS]
@@ -128,11 +128,11 @@ def _updates(filters: Filters, by: Actor, now: datetime) -> QuerySet[Update]:
     return found.select_related(*related, "draft", "approved").defer(*texts)
 
 
-def _releases(filters: Filters, by: Actor, now: datetime) -> Iterable[Release]:
+def _releases(filters: Filters, by: Actor) -> Iterable[Release]:
     """Scheduled releases, for users who may view releases."""
     if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return []
-    rows = Release.objects.filter(status=Release.Status.SCHEDULED, publish_at__gt=now)
+    rows = Release.objects.scheduled()
     if filters.is_narrow:
         members = (ReleaseMember.objects.filter(condition) for condition in filters.conditions(by, "article__"))
         rows = rows.filter(pk__in=in_any(*(found.values("release") for found in members)))

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
@@ -22,7 +23,7 @@ from articles import releases
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
-from articles.desk.releases.page import BADGES, FUNCTIONS, page_of, question, state
+from articles.desk.releases.page import BADGES, FUNCTIONS, badge, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
 from articles.permissions import allows
@@ -41,20 +42,23 @@ class ReleaseAdmin(ModelAdmin):
     list_filter = ["status"]
     list_per_page = 50
     list_select_related = ["created_by"]
-    ordering = ["-updated_at"]
     search_fields = ["name"]
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """With the number of articles."""
-        releases: QuerySet[Any] = super().get_queryset(request).annotate(number=Count("members"))
-        return releases
+        """With the number of articles, and whether they are overdue."""
+        late = Release.objects.overdue(read_database_clock()).filter(pk=OuterRef("pk"))
+        return Release.objects.annotate(number=Count("members"), is_overdue=Exists(late))
 
-    @display(label=BADGES)
+    def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
+        """Overdue ones first, then by last change."""
+        return ["-is_overdue", "-updated_at"]
+
+    @display(label={name: name for name in (*BADGES.values(), "danger")})
     @admin.display(description=_("status"), ordering="status")
-    def badge(self, release: Release) -> tuple[str, str]:
+    def badge(self, release: Any) -> tuple[str, str]:
         """The status with its colour."""
-        return release.status, release.get_status_display()
+        return badge(release, is_overdue=release.is_overdue)
 
     @admin.display(description=_("goes live"), ordering="publish_at")
     def goes_out(self, release: Release) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -14,12 +15,23 @@ from django.utils.translation import gettext_lazy as _
 from articles import releases
 from articles.desk.articles.changelist import BADGES as ARTICLE_BADGES
 from articles.desk.audit.admin import history
+from articles.desk.audit.instants import NOTICEABLE
 from articles.desk.releases.forms import FITTING, NameForm, TimeForm
-from articles.models import Article, Release, ReleaseMember
+from articles.models import (
+    Article,
+    ReaderState,
+    Release,
+    ReleaseMember,
+    State,
+    in_states,
+    load_releases,
+    state_at,
+    with_releases,
+)
 from articles.releases import Problem, members_without_texts
 from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
-from scheduling.services import read_database_clock
+from scheduling.services import overdue_before, read_database_clock
 
 Action = ReleaseMember.Action
 Status = Release.Status
@@ -62,10 +74,10 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
     may_edit = may_change and release.is_pending
     return {
         "release": release,
-        "badge": BADGES[release.status],
+        "badge": badge(release, is_overdue=_is_overdue(release, now)),
         "state": state(release, now),
         "now": now,
-        "rows": [_row(member, problems) for member in members],
+        "rows": _rows(members, problems, now),
         "faulty": len({problem.member for problem in problems}),
         "may_edit": may_edit,
         "may_change": may_change,
@@ -77,19 +89,34 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
         "name_form": NameForm(initial={"name": release.name}),
         "time_form": TimeForm(initial={"publish_at": release.publish_at}),
         "query": query,
-        "found": _found(query, request) if query and may_edit else [],
+        "found": _found(query, request, now) if query and may_edit else [],
         "actions": [FITTING, *Action.choices],
         "record": history(release),
     }
 
 
-def state(release: Release, now: Any) -> str:
-    """One sentence: state of the release and what happens next."""
+def badge(release: Release, *, is_overdue: bool) -> tuple[str, str]:
+    """The colour of its status and the status."""
+    return ("danger", gettext("Overdue")) if is_overdue else (BADGES[release.status], release.get_status_display())
+
+
+def _is_overdue(release: Release, now: datetime) -> bool:
+    due = release.publish_at if release.status == Status.SCHEDULED else None
+    return due is not None and due <= overdue_before(now)
+
+
+def state(release: Release, now: datetime) -> str:
+    """Its state, when it was due if it came noticeably later, and what happens next."""
     moment = release.published_at or release.publish_at
     values = {"time": format_time_exactly(moment) if moment else "—"}
     if release.status == Status.SCHEDULED and moment is not None and moment <= now:
         return gettext("It was due on %(time)s. No worker has started it yet.") % values
-    return _SENTENCES[release.status]() % values
+    return " ".join((_SENTENCES[release.status]() % values, *_delay(release)))
+
+
+def _delay(release: Release) -> Iterator[str]:
+    if release.publish_at and release.published_at and release.published_at - release.publish_at >= NOTICEABLE:
+        yield gettext("It was due on %(time)s.") % {"time": format_time_exactly(release.publish_at)}
 
 
 _SENTENCES: Mapping[str, Callable[[], str]] = {
@@ -142,12 +169,19 @@ def _possible_transitions(release: Release) -> Iterable[ReleaseTransition]:
     ]
 
 
-def _row(member: ReleaseMember, problems: Iterable[Problem]) -> dict[str, Any]:
+def _rows(members: Iterable[ReleaseMember], problems: Iterable[Problem], now: datetime) -> list[dict[str, Any]]:
+    load_releases([member.article for member in members if member.article])
+    return [_row(member, problems, now) for member in members]
+
+
+def _row(member: ReleaseMember, problems: Iterable[Problem], now: datetime) -> dict[str, Any]:
     article = member.article
+    found = state_at(article, now) if article else None
     return {
         "member": member,
         "article": article,
-        "badge": ARTICLE_BADGES[Article.Status(article.status)] if article else "danger",
+        "badge": ARTICLE_BADGES[found.status] if found else "danger",
+        "stage": found.label if found else "",
         "problems": [problem for problem in problems if problem.member == member],
         "instead": _alternative(member),
     }
@@ -162,10 +196,10 @@ def _alternative(member: ReleaseMember) -> tuple[str, Promise] | None:
     return None
 
 
-def _found(query: str, request: HttpRequest) -> Iterable[Article]:
-    """Articles that can be added, latest change first."""
-    gone = (Article.Status.UNPUBLISHED, Article.Status.RETRACTED)
-    free = Article.objects.exclude(status__in=gone).exclude(memberships__holds=True)
+def _found(query: str, request: HttpRequest, now: datetime) -> list[tuple[Article, ReaderState]]:
+    """Articles that can be added and their states, latest change first."""
+    gone = in_states([State.UNPUBLISHED, State.RETRACTED], now)
+    free = Article.objects.exclude(gone).exclude(memberships__holds=True)
     screen = admin.site.get_model_admin(Article)
-    found, _is_doubled = screen.get_search_results(request, free.select_related("channel"), query)
-    return list(found.order_by("-updated_at")[:FOUND])
+    found, _is_doubled = screen.get_search_results(request, with_releases(free.select_related("channel")), query)
+    return [(article, state_at(article, now)) for article in found.order_by("-updated_at")[:FOUND]]

@@ -14,7 +14,7 @@ from django.db import Error as DatabaseError
 from django.db import reset_queries
 from django.utils.translation import gettext as _
 
-from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, snapshot
+from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, snapshot, with_statuses
 from articles.management.arguments import TERMINAL, moment
 from articles.models import Article, ArticleQuerySet, Channel
 from scheduling.services import read_database_clock
@@ -37,7 +37,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--format", choices=sorted(WRITERS), help="default: by the file's name")
         parser.add_argument("--channel", action="append", metavar="NAME", help="only this channel; may be repeated")
-        parser.add_argument("--status", action="append", choices=STATUSES, help="only this status; may be repeated")
+        parser.add_argument(
+            "--status", action="append", choices=STATUSES, help="only this status, by the clock; may be repeated"
+        )
         parser.add_argument("--since", type=moment, metavar="TIME", help="only articles changed since; ISO 8601")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +48,11 @@ class Command(BaseCommand):
         articles = _chosen(options)
         try:
             with snapshot():
-                export = Export(articles, read_database_clock())
+                now = read_database_clock()
+                if options["status"]:
+                    statuses = [STATUSES[name] for name in options["status"]]
+                    articles = articles.filter(with_statuses(statuses, now))
+                export = Export(articles, now)
                 self._write(options["file"], write, export)
         except (OSError, DatabaseError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -73,8 +79,6 @@ def _chosen(options: dict[str, Any]) -> ArticleQuerySet:
     articles = Article.objects.all()
     if options["channel"]:
         articles = articles.filter(channel__in=list(_channels(options["channel"])))
-    if options["status"]:
-        articles = articles.filter(status__in=[STATUSES[name] for name in options["status"]])
     return articles.filter(updated_at__gte=options["since"]) if options["since"] else articles
 
 

@@ -27,13 +27,14 @@ def with_triggers(*operations: Operation) -> list[Operation]:
 
 
 def _create(apps: Any, schema_editor: Any) -> None:
-    for _name, statement in _triggers(apps, schema_editor):
+    for name, statement in _triggers(apps, schema_editor):
+        schema_editor.execute(f"DROP TRIGGER IF EXISTS {name}")  # of a migration that was interrupted
         schema_editor.execute(statement, params=None)
 
 
 def _drop(apps: Any, schema_editor: Any) -> None:
     for name, _statement in _triggers(apps, schema_editor):
-        schema_editor.execute(f"DROP TRIGGER {name}")
+        schema_editor.execute(f"DROP TRIGGER IF EXISTS {name}")
 
 
 def _drop_on_sqlite(apps: Any, schema_editor: Any) -> None:

@@ -135,7 +135,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
     release = prepare(newsroom)
     readers = Readers([house.web.url, house.proxy], newsroom.signs())
     with readers.reading():
-        eventually(readers.have_looked, 60)
+        eventually(readers.have_looked)
         times = set_times(newsroom, release, soon(seconds=5))
         when_done(newsroom, Article.objects.filter(title="Headline-new"), ("old", False), ("new", True), due=times[1])
         when_done(newsroom, Release.objects.filter(status="published"), ("first", True), ("second", True), due=times[4])
@@ -225,7 +225,7 @@ def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[dat
 
 def when_done(newsroom: Newsroom, done: QuerySet[Any], *changes: tuple[str, bool], due: datetime) -> None:
     """Record a change that a worker commits, no earlier than it is due; lateness is measured elsewhere."""
-    eventually(done.exists, 30)
+    eventually(done.exists)
     newsroom.changed(*((f"Headline-{name}", shown) for name, shown in changes), began=due.timestamp())
 
 

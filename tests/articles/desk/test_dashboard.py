@@ -341,12 +341,10 @@ def test_the_open_page_counts_down_and_shows_what_went_live_without_losing_the_f
     later = page.get_by_role("link", name="Later")
     later.focus()
     publishing.schedule(article, publish_at=soon(minutes=30), by=User.objects.get())
-    expect(page.locator("#dashboard-up-next").get_by_role("link", name="Ferry strike called off")).to_be_visible(
-        timeout=20_000
-    )
+    expect(page.locator("#dashboard-up-next").get_by_role("link", name="Ferry strike called off")).to_be_visible()
     publishing.schedule(article, publish_at=soon(seconds=2), by=User.objects.get())
     expect(
         page.locator("#dashboard-recently-published").get_by_role("link", name="Ferry strike called off")
-    ).to_be_visible(timeout=20_000)
+    ).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Now live: Ferry strike called off")).to_have_count(1)
     expect(later).to_be_focused()

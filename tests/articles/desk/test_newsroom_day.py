@@ -274,7 +274,7 @@ def publish_a_release(day: Day) -> None:
     set_time(day.zhou.read(), "publish_at", in_seconds(5), ZONE)
     press(page.locator("form[action$='/schedule/'] button"))
     parts = day.reader.get_by_role("link", name="Budget, part")
-    expect(parts).to_have_count(3, timeout=20_000)
+    expect(parts).to_have_count(3)
     release = Release.objects.get()
     assert {article.published_at for article in Article.objects.filter(title__startswith="Budget")} == {
         release.published_at

@@ -50,7 +50,7 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
 
     with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
-        expect(publisher.get_by_text("Why it failed")).to_be_visible(timeout=20_000)
+        expect(publisher.get_by_text("Why it failed")).to_be_visible()
     expect(publisher.locator(".release-bad").first).to_contain_text("Budget, part 19")
     assert set(counts) == {0}
     expect(seen).to_have_count(0)
@@ -60,9 +60,9 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
     expect(publisher.locator("#readiness")).to_contain_text("Ready to publish")
     with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)
-        expect(seen).to_have_count(20, timeout=20_000)
+        expect(seen).to_have_count(20)
     assert set(counts) == {0, 20}
-    expect(publisher.locator("#state")).to_contain_text("Published on", timeout=20_000)
+    expect(publisher.locator("#state")).to_contain_text("Published on")
     release = Release.objects.get()
     assert set(Article.objects.values_list("published_at", flat=True)) == {release.published_at}
     assert release.published_at

@@ -21,7 +21,7 @@ from articles.models import Article, FeedEntry, FeedHead, PendingChange, Release
 from headline.cursors import encode
 from scheduling.services import read_database_clock, run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 URL = "/api/v1/articles/"
 BEGINNING = "2000-01-01T00:00:00Z"
@@ -342,13 +342,13 @@ def test_a_transaction_that_ends_late_is_not_missed() -> None:
             with transaction.atomic():
                 Article.objects.filter(pk=late.pk).update(title="Written before, committed after")
                 written.set()
-                may_end.wait(30)
+                may_end.wait(PATIENCE)
         finally:
             connection.close()
 
     writer = threading.Thread(target=write_slowly)
     writer.start()
-    assert written.wait(30)
+    assert written.wait(PATIENCE)
     if connection.vendor != "sqlite":  # where no other connection writes
         Article.objects.filter(pk=first.pk).update(title="Written after, committed before")
         assert follower.poll() == [(first.pk, "live")]
@@ -378,7 +378,7 @@ def test_simultaneous_requests_get_the_same_response(alice: User) -> None:
         thread.start()
     for article in articles[:10]:
         Article.objects.filter(pk=article.pk).update(summary="New")
-    eventually(lambda: all(len(one.articles) == 20 for one in followers) or bool(faults), timeout=60)
+    eventually(lambda: all(len(one.articles) == 20 for one in followers) or bool(faults))
     stop.set()
     for thread in threads:
         thread.join()

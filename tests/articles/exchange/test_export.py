@@ -27,6 +27,7 @@ from tests.articles.factories import make_article, make_channel, make_editor, ma
 from tests.articles.image_files import make_image
 from tests.articles.import_files import Result, counts, run_command, run_import
 from tests.conftest import Manage
+from tests.harness import PATIENCE
 
 Status = Article.Status
 OUT = (Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED)
@@ -141,6 +142,64 @@ def test_hidden_articles_do_not_go_live_in_other_systems(tmp_path: Path) -> None
 
     found = [(line["status"], line["published_at"]) for line in lines_of(tmp_path / "a.jsonl")]
     assert found == [("draft", None), ("approved", None), ("retracted", None)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("suffix", ["jsonl", "xml"])
+def test_an_article_that_was_approved_late_or_held_by_an_embargo_keeps_its_date_and_its_place(
+    tmp_path: Path, suffix: str
+) -> None:
+    """In whole seconds, which are all that WXR has."""
+    moments = [soon(days=-days).replace(microsecond=0) for days in range(1, 6)]
+    held = {"publish_at": OLD, "embargo_until": moments[1], "status": Status.PUBLISHED}
+    make_article("Late", status=Status.APPROVED, publish_at=OLD, cleared_at=moments[0])
+    make_article("Held", **held)
+    make_article("Cleared after its embargo", **held | {"embargo_until": moments[3], "cleared_at": moments[2]})
+    make_article("On time", status=Status.PUBLISHED, publish_at=moments[4])
+    off = {"published_at": moments[0], "cleared_at": moments[0]}
+    make_article("Off", status=Status.UNPUBLISHED, publish_at=OLD, **off)
+    before = dates_of_all()
+    run_export(tmp_path / f"a.{suffix}")
+    empty_the_newsroom()
+    run_import(tmp_path / f"a.{suffix}")
+    assert dates_of_all() == before
+
+
+def dates_of_all() -> dict[str, datetime | None]:
+    """From when readers see the articles, by title."""
+    return {article.title: article.goes_live_at for article in Article.objects.all()}
+
+
+@pytest.mark.django_db
+def test_the_clock_decides_which_status_an_exported_article_has(tmp_path: Path) -> None:
+    past, ahead = soon(hours=-1), soon(hours=1)
+    cleared = {"cleared_at": OLD}
+    expected = {
+        "published": [
+            make_article("Live by the clock", status=Status.APPROVED, publish_at=past, **cleared),
+            make_article("Live", status=Status.PUBLISHED, publish_at=past),
+        ],
+        "approved": [
+            make_article("Waiting", status=Status.APPROVED, publish_at=ahead, **cleared),
+            make_article("Embargoed", status=Status.PUBLISHED, publish_at=past, embargo_until=ahead),
+            make_article("Without a time", status=Status.APPROVED),
+        ],
+        "manually_approved": [make_article("By hand", status=Status.MANUALLY_APPROVED, publish_at=ahead, **cleared)],
+        "unpublished": [
+            make_article("Over by the clock", status=Status.APPROVED, publish_at=OLD, unpublish_at=past, **cleared),
+            make_article("Over", status=Status.PUBLISHED, publish_at=OLD, unpublish_at=past),
+            make_article("Off", status=Status.UNPUBLISHED, publish_at=OLD, published_at=OLD),
+        ],
+        "draft": [make_article("Draft"), make_article("Lost its time", status=Status.PUBLISHED)],
+        "rejected": [make_article("Rejected", status=Status.REJECTED, publish_at=past)],
+        "retracted": [],
+    }
+    for status, articles in expected.items():
+        run_export(tmp_path / f"{status}.jsonl", "--status", status)
+        found = [(line["status"], line["title"]) for line in lines_of(tmp_path / f"{status}.jsonl")]
+        assert found == [(status, article.title) for article in articles]
+    over = {line["published_at"] for line in lines_of(tmp_path / "unpublished.jsonl")}
+    assert over == {OLD.isoformat()}
 
 
 @pytest.mark.django_db
@@ -423,7 +482,7 @@ def test_it_can_be_piped(manage: Manage) -> None:
 @pytest.mark.django_db
 def test_the_choice_can_be_narrowed(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
-    make_article("Port", channel=make_channel("Port"), status=Status.PUBLISHED)
+    make_article("Port", channel=make_channel("Port"), status=Status.PUBLISHED, publish_at=OLD)
     make_article("Sport", channel=make_channel("Sport"))
     old = make_article("Old")
     Article.objects.filter(pk=old.pk).update(updated_at=OLD)
@@ -473,7 +532,7 @@ def test_an_export_is_consistent_and_blocks_no_writer(monkeypatch: pytest.Monkey
         pieces = WRITERS["jsonl"](Export(Article.objects.all(), soon()))
         seen = [json.loads(next(pieces))["title"]]
         with ThreadPoolExecutor(1) as others:
-            others.submit(change).result(timeout=30)
+            others.submit(change).result(timeout=PATIENCE)
         seen += [json.loads(piece)["title"] for piece in pieces]
 
     assert seen == ["First", "Second"]

@@ -59,6 +59,19 @@ def test_a_changed_time_reschedules_the_task(file: Path) -> None:
 
 
 @pytest.mark.django_db
+def test_an_article_that_a_repeated_import_publishes_late_goes_live_with_that(file: Path) -> None:
+    record = {"external_id": "1", "title": "One", "publish_at": soon(hours=-2).isoformat()}
+    write_lines(file, record)
+    run_import(file)
+    before = soon()
+    write_lines(file, record | {"status": "approved"})
+
+    run_import(file, "--past-due", "publish")
+
+    assert before <= Article.objects.live(soon()).get().out_since <= soon()
+
+
+@pytest.mark.django_db
 def test_a_repeated_import_keeps_edits_made_here(file: Path) -> None:
     write_lines(file, {"external_id": "1", "title": "Teh harbour"})
     run_import(file)
@@ -262,14 +275,14 @@ def test_an_interrupted_import_is_completed_by_repeating_it(
     write_lines(file, *records)
 
     process = start_manage("import_articles", str(file))
-    eventually(Article.objects.exists, 30)
+    eventually(Article.objects.exists)
     process.kill()
     after_the_kill = Article.objects.count()
 
     assert after_the_kill % 500 == 0, "a chunk came in by halves"
     assert TaskInfo.objects.count() == after_the_kill
     assert after_the_kill < 3000, "it was over before it was killed"
-    repeat = manage("import_articles", str(file), timeout=300)
+    repeat = manage("import_articles", str(file))
     assert repeat.stdout.splitlines()[-1] == counts(created=3000 - after_the_kill, skipped=after_the_kill)
     assert Article.objects.count() == TaskInfo.objects.count() == 3000
 

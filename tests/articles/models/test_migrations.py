@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -14,7 +16,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations import AddField, Migration
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import CharField
+from django.db.models import CharField, F
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from articles.models import (
@@ -159,3 +162,108 @@ def test_a_text_column_that_is_added_is_watched_by_the_change_feed(monkeypatch: 
             migration.unapply(before, editor)
     Article.objects.filter(pk=article.pk).update(title="B")
     assert PendingChange.objects.count() == 3
+
+
+# Adding the column by which lists are ordered, beside programs that write
+
+
+BEFORE, LATEST = "0033_unseen_schedules", "0035_lists_by_goes_live_at"
+
+
+def fill(old: Any) -> Any:
+    """An article of each kind, with a tag, as the version before stored them."""
+    model, tag = old.get_model("articles", "Article"), old.get_model("articles", "Tag").objects.create(name="Rain")
+    past, embargo = timezone.now() - timedelta(hours=3), timezone.now() - timedelta(hours=1)
+    live = {"status": Article.Status.PUBLISHED, "publish_at": past, "cover": []}
+    for number in range(50):
+        article = model.objects.create(title=f"No. {number}", **live, embargo_until=embargo if number % 2 else None)
+        article.tags.add(tag)
+    return model
+
+
+def schema() -> list[Any]:
+    """The table with its triggers, without the counter of ids."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW CREATE TABLE articles_article")
+        table = re.sub(r"AUTO_INCREMENT=\d+ ", "", cursor.fetchone()[1])
+        cursor.execute("SHOW TRIGGERS LIKE 'articles_article%'")
+        return [sorted(table.splitlines()), *sorted(row[:5] for row in cursor.fetchall())]
+
+
+@contextmanager
+def intercepted(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -> Iterator[None]:
+    """Statements of migrations are changed before they are executed."""
+    editor = connection.SchemaEditorClass
+    execute = editor.execute
+    with monkeypatch.context() as patch:
+        patch.setattr(editor, "execute", lambda self, sql, params=(): execute(self, change(str(sql)), params))
+        yield
+
+
+class Interrupted(Exception):
+    """A migration that was interrupted."""
+
+
+def migrate_with_interruptions(monkeypatch: pytest.MonkeyPatch, name: str) -> int:
+    """Migrate in attempts, each of which is interrupted before its next statement but those before; their number."""
+    attempts, left = 0, 0
+
+    def count(sql: str) -> str:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Interrupted
+        return sql
+
+    with intercepted(monkeypatch, count):
+        while True:
+            attempts += 1
+            left = attempts
+            try:
+                call_command("migrate", "articles", name, verbosity=0)
+            except Interrupted:
+                continue
+            return attempts
+
+
+def test_a_migration_that_was_interrupted_at_any_statement_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite rolls the whole migration back")
+    expected = schema()
+    fill(migrated_to(BEFORE))
+    before = schema()
+    assert migrate_with_interruptions(monkeypatch, LATEST) > 4
+    assert schema() == expected
+    assert lists_in_order() == 50
+    assert migrate_with_interruptions(monkeypatch, BEFORE) > 4
+    assert schema() == before
+
+
+def lists_in_order() -> int:
+    """The number of articles that stand, also with their tag, where readers met them."""
+    shown = Article.objects.live(timezone.now()).filter(goes_live_at=Coalesce("embargo_until", "publish_at"))
+    return shown.filter(taggings__goes_live_at=F("goes_live_at")).count()
+
+
+def test_adding_the_column_and_its_indexes_neither_rewrites_nor_locks_the_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MariaDB refuses a statement that needs more than it says."""
+    if connection.vendor == "sqlite":
+        pytest.skip("on SQLite, no other program writes during a migration")
+    fill(migrated_to(BEFORE))
+    seen = []
+
+    def demand(sql: str) -> str:
+        if "articles_article`" not in sql or "TRIGGER" in sql:
+            return sql
+        seen.append(sql)
+        if sql.startswith("CREATE INDEX"):
+            return f"{sql} ALGORITHM=INPLACE LOCK=NONE"
+        dropped = re.sub(r"^DROP INDEX (\S+) ON (\S+)$", r"ALTER TABLE \2 DROP INDEX \1", sql)
+        return f"{dropped}, ALGORITHM={'INSTANT' if 'ADD COLUMN' in sql else 'INPLACE'}, LOCK=NONE"
+
+    with intercepted(monkeypatch, demand):
+        call_command("migrate", "articles", LATEST, verbosity=0)
+    assert len(seen) == 2 + 4 + 5
+    assert lists_in_order() == 50

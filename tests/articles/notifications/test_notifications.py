@@ -21,6 +21,7 @@ from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail
 from articles.roles import Role
 from articles.task_types import MAIL, NOTIFY, PUBLISH
+from articles.text import format_time_exactly
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh
 from scheduling.worker import Worker
@@ -33,6 +34,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.articles.situations import SITUATIONS
 
 pytestmark = pytest.mark.django_db
 
@@ -181,15 +183,60 @@ def test_no_one_is_mailed_without_an_address(author: User) -> None:
     assert not TaskInfo.objects.filter(task_type=MAIL).exists()
 
 
-def test_publishers_and_operators_are_notified_once_that_an_article_is_overdue(author: User) -> None:
+def test_publishers_and_operators_are_notified_once_that_an_update_is_overdue(author: User) -> None:
     publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
-    make_article("Mayor resigns", status=APPROVED, publish_at=soon(hours=1))
-    TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
+    made = SITUATIONS["update"](soon(minutes=-1))
 
     assert [notify_of_trouble(), notify_of_trouble()] == [1, 0]
 
-    assert notified(publisher) == notified(operator) == [(Kind.OVERDUE, "Mayor resigns")]
+    assert notified(publisher) == notified(operator) == [(Kind.OVERDUE, made.article.title)]
     assert notified(author) == []
+
+
+@pytest.mark.parametrize("build", ["article", "embargo", "end", "end_without_record", "late_approval"])
+def test_what_readers_have_by_the_clock_is_not_called_overdue(build: str) -> None:
+    make_member(Role.PUBLISHER)
+    SITUATIONS[build](soon(minutes=-1))
+    assert notify_of_trouble() == 0
+
+
+@pytest.mark.parametrize("build", ["update", "member", "updated_member"])
+def test_that_something_is_overdue_is_withdrawn_once_readers_have_it(build: str) -> None:
+    publisher = make_member(Role.PUBLISHER)
+    SITUATIONS[build](soon(minutes=-1))
+    assert notify_of_trouble() == 1
+    assert [kind for kind, _title in notified(publisher)] == [Kind.OVERDUE]
+    Worker().drain()
+    assert Kind.OVERDUE not in [kind for kind, _title in notified(publisher)]
+
+
+def test_that_something_is_overdue_is_withdrawn_once_it_has_another_time() -> None:
+    publisher = make_member(Role.PUBLISHER)
+    made = SITUATIONS["update"](soon(minutes=-1))
+    notify_of_trouble()
+    publishing.schedule_update(made.article, publish_at=soon(hours=1), by=User.objects.get(username="night"))
+    assert (notify_of_trouble(), notified(publisher)) == (0, [])
+
+
+def test_what_was_read_about_something_overdue_stays() -> None:
+    publisher = make_member(Role.PUBLISHER)
+    SITUATIONS["update"](soon(minutes=-1))
+    notify_of_trouble()
+    Notification.objects.update(read_at=soon())
+    Worker().drain()
+    assert [kind for kind, _title in notified(publisher)] == [Kind.OVERDUE]
+
+
+@pytest.mark.parametrize("is_mailed", [False, True])
+def test_that_an_article_is_live_is_dated_from_when_readers_had_it(author: User, is_mailed: bool) -> None:
+    """After four minutes without a worker."""
+    NotificationPreference.objects.create(user=author, mail=[Kind.PUBLISHED] if is_mailed else [])
+    made = SITUATIONS["article"](soon(minutes=-4))
+    Article.objects.update(author=author)
+    Worker().drain()
+    assert Notification.objects.get(kind=Kind.PUBLISHED).at == made.at
+    texts = [message.body for message in mail.outbox]
+    assert [format_time_exactly(made.at) in text for text in texts] == [True] * is_mailed
 
 
 def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
@@ -207,8 +254,8 @@ def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
 
 def test_administrators_are_notified_when_there_is_no_one_else() -> None:
     root = make_user("root", is_superuser=True)
-    make_article(status=APPROVED, publish_at=soon(hours=1))
-    TaskInfo.objects.filter(task_type=PUBLISH).update(execute_time=soon(minutes=-1))
+    SITUATIONS["update"](soon(minutes=-1))
+    User.objects.exclude(pk=root.pk).update(is_active=False)
     notify_of_trouble()
     assert len(notified(root)) == 1
 

@@ -109,7 +109,7 @@ def test_many_are_approved_by_the_revisions_that_were_on_the_screen(page: Page) 
 
     publishing.edit(changes, by=author, changes={"title": "Tram falls"})
     page.get_by_role("button", name="Approve", exact=True).click()
-    expect(page.get_by_text("1 article updated · 1 skipped").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("1 article updated · 1 skipped").first).to_be_visible()
     expect(page.get_by_text("This has been changed since you read it: headline.")).to_be_visible()
     found = {article.pk: article.status for article in Article.objects.all()}
     assert found == {stays.pk: Status.MANUALLY_APPROVED, changes.pk: Status.MANUAL_REVIEW}

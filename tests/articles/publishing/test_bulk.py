@@ -383,12 +383,12 @@ def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page)
     expect(page.get_by_text("46 articles selected:")).to_be_visible()
     page.get_by_label("Publish at").fill(f"{due:%Y-%m-%dT%H:%M:00}")
     page.get_by_role("button", name="Schedule").click()
-    expect(page.get_by_text("45 articles updated · 1 skipped").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("45 articles updated · 1 skipped").first).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_attribute("value", "46")
     expect(page.get_by_role("link", name="Not yet")).to_be_visible()
     assert TaskInfo.objects.filter(task_type="articles.publish").count() == 45
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("45 articles updated").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("45 articles updated").first).to_be_visible()
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
 
 

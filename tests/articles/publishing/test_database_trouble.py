@@ -39,7 +39,7 @@ def test_work_due_in_an_outage_is_done_by_itself_after_it(
     env = {"TEST_SETTINGS": HASTE} | ({"REDIS_URL": ""} if queue == "database" else {})
     work = Work.plan(articles=10)
     worker = start_manage("poll", "--forever", "--processes", "2", env=env)
-    eventually(lambda: WorkerHeartbeat.objects.count() == 2, 30)
+    eventually(lambda: WorkerHeartbeat.objects.count() == 2)
     outlast(work, trouble, seconds=6)
     assert worker.stop() == 0
 

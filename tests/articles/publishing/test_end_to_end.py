@@ -59,7 +59,7 @@ def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_its
     editor.get_by_role("button", name="Schedule for").click()
     expect(editor.get_by_text("Goes live on").first).to_be_visible()
 
-    expect(reader.get_by_role("link", name=TITLE)).to_be_visible(timeout=30_000)
+    expect(reader.get_by_role("link", name=TITLE)).to_be_visible()
     assert reader.evaluate("window.seenAt") >= due.timestamp() * 1000
     article = eventually(lambda: Article.objects.filter(status=Article.Status.PUBLISHED).first())
     assert article is not None
@@ -77,7 +77,7 @@ def test_an_open_page_loses_an_article_that_is_unpublished(page: Page) -> None:
     expect(page.get_by_role("link", name=TITLE)).to_be_visible()
     article.status = Article.Status.UNPUBLISHED
     article.save()
-    expect(page.get_by_role("link", name=TITLE)).to_have_count(0, timeout=15_000)
+    expect(page.get_by_role("link", name=TITLE)).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [1440, 390])

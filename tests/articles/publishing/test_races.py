@@ -23,7 +23,7 @@ from scheduling.models import TaskInfoLog
 from scheduling.services import lock_by_ids, refresh, run_due
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, publish_tasks, soon
 from tests.articles.image_files import make_image
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,13 +113,13 @@ def test_a_worker_does_not_wait_for_an_article_that_an_editor_holds() -> None:
         with transaction.atomic():
             copy = hold()
             held.set()
-            worker_went_on = released.wait(10 if has_row_locks else 0.2)
+            worker_went_on = released.wait(PATIENCE if has_row_locks else 0.2)
             copy.publish_at = soon(hours=1)
             copy.save()
         return worker_went_on
 
     def work() -> str:
-        held.wait(10)
+        held.wait(PATIENCE)
         run_due(10)
         status = Status(Article.objects.get().status)
         released.set()

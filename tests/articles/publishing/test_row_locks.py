@@ -23,7 +23,7 @@ from tests.articles.factories import APPROVED, make_article, make_editor, make_m
 from tests.articles.publishing.test_races import together
 from tests.articles.sources import SOURCES, Stage, found_stage
 from tests.conftest import StartManage, database_environment
-from tests.harness import Process, PythonProcess, eventually
+from tests.harness import PATIENCE, Process, PythonProcess, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,7 +118,7 @@ def test_scheduling_many_does_not_deadlock_with_who_changes_a_status(stage: Stag
             Article.objects.filter(pk=articles[0].pk).update(status=Status.DRAFT)
 
     def schedule() -> int:
-        held.wait(10)
+        held.wait(PATIENCE)
         watch = Watch()
         with connection.execute_wrapper(watch):
             done = publishing.schedule_many(everything, publish_at=soon(hours=2), by=stage.user)
@@ -225,7 +225,7 @@ def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_read
 
     def wait_for_update() -> None:
         try:
-            eventually(lambda: [sweep(grace=0), run_due(10)] and not updates.exists(), 20)
+            eventually(lambda: [sweep(grace=0), run_due(10)] and not updates.exists())
         finally:
             over.set()
 
@@ -243,12 +243,12 @@ def test_no_deadlock_reaches_any_of_four_editors_beside_two_workers(start_manage
     def start(**part: Any) -> Process:
         return PythonProcess(["-m", "tests.chaos.editors", json.dumps(part)], env=env)
 
-    assert start(articles=30, editors=NAMES).wait(60) == 0
+    assert start(articles=30, editors=NAMES).wait() == 0
     workers = start_manage("poll", "--forever", "--processes", "2")
     errors: Counter[str] = Counter()
     parts: Sequence[Process] = [start(name=name, operations=60) for name in NAMES]
     for part in parts:
-        assert part.wait(240) == 0, part.output
+        assert part.wait(2 * PATIENCE) == 0, part.output
         errors.update(json.loads(part.lines[-1])["errors"])
     assert workers.stop() == 0
     assert not errors

@@ -20,7 +20,7 @@ from scheduling.services import database_now, read_database_clock, refresh, run_
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.publishing.test_races import hold, together
 from tests.conftest import StartManage
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,7 +49,7 @@ def reader() -> Iterator[list[int]]:
     thread = Thread(target=look)
     thread.start()
     try:
-        looked.wait(10)
+        looked.wait(PATIENCE)
         yield seen
     finally:
         done.set()
@@ -151,10 +151,10 @@ def test_a_release_waits_for_no_one_and_goes_live_when_its_members_are_free(iren
         with transaction.atomic():
             hold(title="No. 7")
             held.set()
-            released.wait(10 if has_row_locks else 0.2)
+            released.wait(PATIENCE if has_row_locks else 0.2)
 
     def release_at_that_time() -> int:
-        held.wait(10)
+        held.wait(PATIENCE)
         work()
         count = Article.objects.live(database_now()).exclude(pk=bulletin.pk).count()
         released.set()
@@ -179,7 +179,7 @@ def test_editors_who_never_let_go_of_a_member_do_not_starve_its_release(irene: U
 
     def wait_for_release() -> bool:
         try:
-            return eventually(work, 20)
+            return eventually(work)
         finally:
             done.set()
 
@@ -207,7 +207,7 @@ def test_a_worker_killed_in_mid_release_leaves_nothing_and_the_next_one_does_all
         assert set(seen) == {1}
 
         start_manage("poll", "--forever")
-        eventually(lambda: Release.objects.filter(status=Release.Status.PUBLISHED).exists(), 30)
+        eventually(lambda: Release.objects.filter(status=Release.Status.PUBLISHED).exists())
     assert set(seen) == {1, 21}
     assert AuditEntry.objects.filter(action="published").count() == 20
     refresh()
@@ -228,7 +228,7 @@ def test_deleting_an_article_and_changing_what_its_release_does_with_it_do_not_d
             releases.add_member(release, article=article, action="publish", by=irene)
 
     def delete() -> None:
-        held.wait(10)
+        held.wait(PATIENCE)
         Article.objects.get().delete()
 
     assert [outcome for outcome in together(change, delete) if isinstance(outcome, Exception)] == []
@@ -260,7 +260,7 @@ def test_an_article_that_goes_live_while_it_is_locked_keeps_its_time_and_joins_n
             eventually(lambda: read_database_clock() > due)
 
     def join() -> None:
-        held.wait(10)
+        held.wait(PATIENCE)
         with pytest.raises(WrongState, match="live already"):
             releases.add_member(release, article=article, action="publish", by=irene)
 
@@ -284,7 +284,7 @@ def test_an_end_that_passes_while_a_roll_back_waits_stays_past(irene: User) -> N
             Article.objects.update(unpublish_at=read_database_clock())
 
     def roll_back() -> None:
-        held.wait(10)
+        held.wait(PATIENCE)
         releases.roll_back_release(release, by=irene)
 
     assert together(end, roll_back) == [None, None]

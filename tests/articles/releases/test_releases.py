@@ -138,7 +138,7 @@ def test_articles_updates_and_unpublishings_go_live_at_one_instant(irene: User) 
 
 
 def test_members_of_a_late_release_stand_where_readers_got_them(irene: User) -> None:
-    """Not at the time of the release, when nobody could see them."""
+    """Not at the time of the release, when readers could not see them."""
     make_article("Between", status=Status.PUBLISHED, publish_at=soon(minutes=-1), published_at=soon(minutes=-1))
     late = make_article("Late", status=APPROVED)
     release = make_release(late, by=irene)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.db import connection
 from django.test import Client
@@ -35,17 +36,19 @@ def town(monkeypatch: pytest.MonkeyPatch) -> Channel:
 
 
 def fill(channel: Channel, size: int) -> None:
-    """Add live articles, one a minute, until there are so many; all have rain, half of them hail.
+    """Add live articles by Ada, one a minute, until there are so many; all have rain, half of them hail.
 
     Their ids begin at 1: how search samples the index, and so its cost, depends on them.
     """
     present = Article.objects.count()
     noon = timezone.now() - timedelta(days=9)
+    author, _is_new = User.objects.get_or_create(username="ada", first_name="Ada")
     Article.objects.bulk_create(
         Article(
             pk=n + 1,
             title="Rain",
             channel=channel,
+            author=author,
             status=Article.Status.PUBLISHED,
             publish_at=noon + timedelta(minutes=n),
         )
@@ -109,7 +112,23 @@ def addresses() -> list[str]:
     middle = Article.objects.order_by("pk")[Article.objects.count() // 2]
     moment = f"{middle.publish_at:%Y-%m-%dT%H:%M:%SZ}"
     api = "/api/v1/articles/"
+    author = f"/author/{middle.author_id}/"
     return [
+        "/",
+        "/latest/",
+        "/channel/town/",
+        "/tag/weather/",
+        author,
+        "/feed/",
+        "/channel/town/feed/",
+        "/tag/weather/feed/",
+        f"{author}feed/",
+        api,
+        f"{author}?before={cursor_of(middle)}",
+        f"/tag/weather/?before={cursor_of(middle)}",
+        f"/?before={cursor_of(middle)}",
+        f"/?after={cursor_of(middle)}",
+        f"{api}?author={middle.author_id}&until={moment}",
         f"{api}?channel=town&until={moment}",
         f"{api}?tag=weather&until={moment}",
         f"{api}?until={moment}",

@@ -1,4 +1,4 @@
-// Links and pictures of pasted HTML that mean nothing outside the program or page they come from.
+// Links and images of pasted HTML that mean nothing outside the program or page they come from.
 const OWN = /\bdata-pm-slice=/; // copied in the editor
 const READABLE = /^(?:https?:|data:|\/)/i;
 const ELSEWHERE = /^(?:#|file:|about:|blob:|cid:)/i; // such as the marks of footnotes
@@ -37,7 +37,7 @@ const targetOf = (href) => {
     return /^(?:https?|mailto):/i.test(target) && addressOf(target) ? target : "";
 };
 
-// The HTML with direct links, without dead ones, and the names of the pictures that it lost.
+// The HTML with direct links, without dead ones, and the names of the images that it lost.
 export const settled = (html) => {
     if (OWN.test(html)) return { html, lost: [] };
     const doc = new DOMParser().parseFromString(html, "text/html");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,10 +14,11 @@ from django.utils import timezone, translation
 
 from articles import publishing, releases
 from articles.desk.calendar.reschedule import Moment, time_of
-from articles.models import Article, AuditEntry, Release, Update
+from articles.models import Article, AuditEntry, Release, State, Update
 from articles.roles import Role
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_channel,
@@ -27,6 +29,7 @@ from tests.articles.factories import (
     publish_tasks,
     soon,
 )
+from tests.articles.situations import SITUATIONS, Situation, run_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -95,23 +98,57 @@ def test_everything_that_happens_at_a_time_is_on_it(desk: Client) -> None:
     ]
 
 
-def test_what_is_out_is_muted_and_says_how_late_it_was(desk: Client) -> None:
-    make_article("Out", status=Status.PUBLISHED, publish_at=MONDAY, published_at=MONDAY + timedelta(milliseconds=400))
-    assert shown(desk) == [("published", "Out", ())]
+def test_a_release_that_is_out_says_how_late_it_was(desk: Client) -> None:
+    release = make_release(by=make_editor("bob"), name="Budget day")
+    late = MONDAY + timedelta(milliseconds=400)
+    Release.objects.update(status=Release.Status.PUBLISHED, publish_at=MONDAY, published_at=late)
+    assert shown(desk) == [("released", str(release), ())]
     assert "0.4 s late" in desk.get(f"{CALENDAR}?view=day&date=2030-06-03").text
 
 
-def test_what_should_have_happened_is_overdue(desk: Client) -> None:
+@pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
+@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
+def test_entries_follow_what_readers_see_and_miss(
+    desk: Client, build: Callable[[datetime], Situation], has_run: bool, seconds: int
+) -> None:
+    made = build(soon(seconds=seconds))
+    if has_run:
+        run_worker()
+    now, days = soon(), desk.get(f"{CALENDAR}?view=week").context["days"]
+    entries = [entry for day in days for cell in day.cells for entry in (*cell.earlier, *cell.later)]
+    kinds = {entry.kind.value: entry for entry in entries}
+    state = made.expected(now, has_run=has_run)
+    assert ("published" in kinds) == (state is State.LIVE)
+    assert ("unpublishing" in kinds) == (state is State.LIVE and made.after is State.UNPUBLISHED)
+    assert ("unpublished" in kinds) == (state is State.UNPUBLISHED and made.release is None)
+    is_missed = any("overdue" in [mark.value for mark in entry.marks] for entry in entries)
+    assert is_missed == made.is_missed(now, has_run=has_run)
+    if "published" in kinds:
+        assert (kinds["published"].at, kinds["published"].state) == (made.since(has_run=has_run), "Published")
+
+
+def test_a_day_shows_first_what_readers_miss(desk: Client) -> None:
+    for number in range(6):
+        make_article(f"Out {number}", status=Status.PUBLISHED, publish_at=soon(minutes=-9))
+        make_article(f"To come {number}", status=APPROVED, publish_at=soon(seconds=number))
+    made = SITUATIONS["update"](soon(seconds=-20))
+    entries = [entry for entry in shown(desk, "") if entry[0] != "published"]
+    assert entries[0] == ("update", made.headline_once_run, ("overdue",))
+
+
+def test_what_readers_miss_is_overdue(desk: Client) -> None:
     past, today = soon(minutes=-1), f"?view=day&date={soon(minutes=-1):%Y-%m-%d}"
-    make_article("Late", status=APPROVED, publish_at=past)
+    make_article("Not recorded", status=APPROVED, publish_at=past, cleared_at=EARLY)
     make_article("Not approved in time", publish_at=past)
-    make_article("Still here", status=Status.PUBLISHED, publish_at=soon(days=-9), unpublish_at=past)
-    marks = {title: marks for _kind, title, marks in shown(desk, today)}
-    assert marks == {
-        "Late": ("overdue",),
-        "Not approved in time": ("at-risk", "overdue"),
-        "Still here": ("overdue",),
-    }
+    make_article("Gone", status=Status.PUBLISHED, publish_at=soon(days=-9), unpublish_at=past)
+    update = make_update(make_article("Bridge", status=Status.PUBLISHED, publish_at=soon(days=-9)), past, approved=True)
+    assert sorted(shown(desk, today)) == [
+        ("publish", "Not approved in time", ("at-risk", "overdue")),
+        ("published", "Not recorded", ()),
+        ("unpublished", "Gone", ()),
+        ("update", update.headline, ("overdue",)),
+    ]
 
 
 def test_articles_of_one_channel_at_nearly_the_same_time_conflict(desk: Client, settings: Any) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from articles.desk.calendar.entries import Mark
 from articles.models import Article
-from tests.articles.factories import APPROVED, make_channel, make_editor
+from tests.articles.factories import APPROVED, EARLY, make_channel, make_editor
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,8 @@ def desk() -> Client:
 def make_articles(number: int, first: datetime, apart: timedelta) -> None:
     channel = make_channel()
     times = (first + count * apart for count in range(number))
-    articles = (Article(title="News", status=APPROVED, channel=channel, publish_at=time) for time in times)
+    values = {"title": "News", "status": APPROVED, "channel": channel, "cleared_at": EARLY}
+    articles = (Article(**values, publish_at=time) for time in times)
     Article.objects.bulk_create(articles)
 
 

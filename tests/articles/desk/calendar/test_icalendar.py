@@ -17,9 +17,10 @@ from icalendar import Calendar
 
 from articles import publishing, releases
 from articles.desk.calendar.icalendar import content_line, escaped
-from articles.models import Article, AuditEntry, CalendarFeed, Channel
+from articles.models import Article, AuditEntry, CalendarFeed, Channel, Release
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_channel,
@@ -28,6 +29,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.articles.situations import run_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -367,9 +369,33 @@ def test_of_too_many_it_holds_those_that_are_nearest_to_now(feed: str, monkeypat
     assert titles == {"1", "2", "-1", "-2"}
 
 
-def test_it_says_how_late_something_went_out_and_when_it_changed(feed: str) -> None:
+def test_it_says_how_late_a_release_was_and_when_an_article_changed(feed: str) -> None:
     due = datetime.now(UTC).replace(microsecond=0) - timedelta(days=2)
-    article = make_article(status=Status.PUBLISHED, publish_at=due, published_at=due + timedelta(seconds=1.5))
-    event = events(feed)[f"publish_at-{article.pk}"]
-    assert "1.5 s late" in event["DESCRIPTION"]
+    article = make_article(status=Status.PUBLISHED, publish_at=due, published_at=due)
+    release = make_release(by=make_editor("bob"))
+    late = due + timedelta(seconds=1.5)
+    Release.objects.update(status=Release.Status.PUBLISHED, publish_at=due, published_at=late)
+    found = events(feed)
+    assert "1.5 s late" in found[f"release-{release.pk}"]["DESCRIPTION"]
+    event = found[f"publish_at-{article.pk}"]
+    assert event["DESCRIPTION"] == "Published"
     assert article.updated_at.replace(microsecond=0) == event.LAST_MODIFIED
+
+
+@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+def test_a_file_that_was_fetched_before_follows_the_clock(feed: str, has_run: bool) -> None:
+    """Without a worker nothing is written at the instant."""
+    article, end = (make_article(status=APPROVED, publish_at=soon(hours=1)) for _ in range(2))
+    Article.objects.filter(pk=end.pk).update(publish_at=soon(hours=-1), cleared_at=EARLY, unpublish_at=soon(hours=1))
+    before = events(feed)
+    assert str(before[f"publish_at-{article.pk}"]["SUMMARY"]).startswith("Goes live: ")
+    assert str(before[f"unpublish_at-{end.pk}"]["SUMMARY"]).startswith("Will be unpublished: ")
+    Article.objects.filter(pk=article.pk).update(publish_at=soon(seconds=-1), cleared_at=EARLY)
+    Article.objects.filter(pk=end.pk).update(unpublish_at=soon(seconds=-1))
+    if has_run:
+        publishing.sync_tasks([article.pk, end.pk])
+        run_worker()
+    after = events(feed)
+    assert str(after[f"publish_at-{article.pk}"]["SUMMARY"]).startswith("Went live: ")
+    assert str(after[f"unpublish_at-{end.pk}"]["SUMMARY"]).startswith("Unpublished: ")
+    assert after[f"publish_at-{end.pk}"]["STATUS"] == "CANCELLED"

@@ -339,7 +339,7 @@ def test_two_editors_see_each_other_and_what_the_other_saved(browser: Browser, s
             alice.clock.fast_forward(10_000)
             return "is also editing" not in alice.locator("#presence").inner_text()
 
-        eventually(has_heard_that_he_left, 30)
+        eventually(has_heard_that_he_left)
 
 
 @pytest.mark.django_db

@@ -204,17 +204,15 @@ def pasted(page: Page, html: str) -> str:
     return save(page).body
 
 
-def test_pictures_that_word_leaves_out_are_named(page: Page) -> None:
+def test_images_that_word_leaves_out_are_named(page: Page) -> None:
     body = open_form(page)
-    pictures = (
+    images = (
         '<img src="file:///C:/Users/lin/My%20photo%201.jpg"><img alt="Harbour at dawn" src=cid:12@x>'
         '<img src="chart.png"><img src="file:///C:/Users/lin/My%20photo%201.jpg"><img src="https://a.example/b.png">'
     )
-    paste(body, "text/html", WORD.replace('<img src="file:///C:/a.png">', pictures))
+    paste(body, "text/html", WORD.replace('<img src="file:///C:/a.png">', images))
     notice = page.get_by_role("alert").filter(has_text="Not pasted with the text")
-    expect(notice).to_contain_text(
-        "My photo 1.jpg, Harbour at dawn, chart.png. Insert these pictures from their files."
-    )
+    expect(notice).to_contain_text("My photo 1.jpg, Harbour at dawn, chart.png. Insert these images from their files.")
     expect(notice).to_have_count(1)
     expect(body).to_contain_text("End")
     notice.get_by_role("button", name="Close").click()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import publishing, releases
-from articles.models import Article, SoftLock, Update
+from articles.models import Article, SoftLock, State, Update
 from articles.roles import Role
 from scheduling.services import read_database_clock
 from tests.articles.factories import (
@@ -26,6 +27,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.articles.situations import SITUATIONS, Situation, run_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +49,11 @@ def opened_by(user: User) -> Client:
 def columns(client: Client, query: str = "") -> dict[str, list[str]]:
     lanes = client.get(f"{BOARD}{query}").context["lanes"]
     return {str(lane["column"].value): [card.title for card, _menu in lane["cards"]] for lane in lanes}
+
+
+def cards_of(client: Client) -> dict[str, list[Any]]:
+    lanes = client.get(BOARD).context["lanes"]
+    return {str(lane["column"].value): [card for card, _menu in lane["cards"]] for lane in lanes}
 
 
 def items(client: Client, title: str) -> dict[str, Any]:
@@ -79,6 +86,50 @@ def test_every_article_is_in_the_column_of_its_status_by_the_clock(desk: Client)
         "scheduled": ["Untimed", "Sooner", "Later", "Embargoed"],
         "live": ["Just due", "Live"],
     }
+
+
+@pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
+@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
+def test_cards_follow_what_readers_see_and_what_they_miss_is_red(
+    desk: Client, build: Callable[[datetime], Situation], has_run: bool, seconds: int
+) -> None:
+    made = build(soon(seconds=seconds))
+    if has_run:
+        run_worker()
+    now = soon()
+    shown = {(column, card.is_overdue) for column, cards in cards_of(desk).items() for card in cards}
+    is_live = made.expected(now, has_run=has_run) is State.LIVE
+    assert (("live", False) in shown) == is_live
+    assert any(is_overdue for _column, is_overdue in shown) == made.is_missed(now, has_run=has_run)
+    is_to_come = made.is_ready and made.after is not State.UNPUBLISHED and now < made.at
+    assert (("scheduled", False) in shown) == is_to_come
+
+
+def test_what_is_overdue_leads_its_column(desk: Client) -> None:
+    for title in ("Next", "Later"):
+        make_article(title, status=APPROVED, publish_at=soon(hours=1))
+        make_article(f"{title} in review", status=Status.MANUAL_REVIEW, publish_at=soon(hours=1))
+    make_article("Untimed", status=APPROVED)
+    missed = [SITUATIONS[name](soon(minutes=-minutes)) for name, minutes in (("member", 3), ("update", 4))]
+    make_article("Missed in review", status=Status.MANUAL_REVIEW, publish_at=soon(minutes=-1))
+    shown = columns(desk)
+    assert shown["scheduled"][:3] == [missed[1].headline_once_run, str(missed[0].release), "Untimed"]
+    assert shown["review"][0] == "Missed in review"
+    page = desk.get(BOARD).text
+    assert page.count("board-overdue") == page.count(">overdue<") == 3
+
+
+def test_a_member_has_the_time_of_its_release(desk: Client) -> None:
+    alice, due = User.objects.get(), soon(hours=3)
+    unapproved = make_article("In review", status=Status.MANUAL_REVIEW)
+    live = make_article("Bridge", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    Update.objects.create(article=live, approved=live.revisions.get())
+    release = make_release(unapproved, live, by=alice)
+    releases.schedule_release(release, publish_at=due, by=alice)
+    cards = cards_of(desk)
+    assert [card.at for card in cards["review"]] == [due]
+    assert {card.title: card.at for card in cards["scheduled"]} == {"Bridge": due, "Budget day": due}
 
 
 def test_updates_and_releases_have_cards_of_their_own(desk: Client) -> None:

@@ -40,13 +40,13 @@ def test_the_open_board_shows_changes_and_the_menu_stays_open(page: Page, derby:
     page.get_by_label("Actions for “Derby”").click()
     expect(page.get_by_role("link", name="Preview")).to_be_visible()
     publishing.create(Article(title="Ferry"), by=User.objects.get())
-    expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible(timeout=20_000)
+    expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
     expect(page.get_by_role("link", name="Preview")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Preview")).to_be_hidden()
     expect(page.get_by_label("Actions for “Derby”")).to_be_focused()
     publishing.publish_now(derby, by=User.objects.get())
-    expect(live.get_by_role("link", name="Derby", exact=True)).to_be_visible(timeout=20_000)
+    expect(live.get_by_role("link", name="Derby", exact=True)).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Now live: Derby")).to_be_attached()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from articles.releases.reconcile import fail
 from articles.roles import Role
 from tests.articles.browsers import sign_in
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, make_user, soon
+from tests.articles.situations import SITUATIONS, run_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -53,8 +55,8 @@ def test_a_release_is_prepared_filled_scheduled_and_published_on_its_page(desk: 
     assert response["Location"] == address(release)
 
     found = desk.get(address(release), {"q": "budget"}).context["found"]
-    assert [article.title for article in found] == ["Budget passed"]
-    desk.post(f"{LIST}{release.pk}/members/", {"article": [found[0].pk], "action": ""})
+    assert [article.title for article, _state in found] == ["Budget passed"]
+    desk.post(f"{LIST}{release.pk}/members/", {"article": [found[0][0].pk], "action": ""})
     assert "Ready to publish" in desk.get(address(release)).content.decode()
 
     due = soon(hours=1).replace(microsecond=0)
@@ -280,10 +282,49 @@ def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> N
     expect(reader.get_by_role("link", name="Budget, part")).to_have_count(0)
     press(editor.get_by_role("button", name="Publish release now"))
     expect(editor.get_by_text("Published on").first).to_be_visible()
-    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20, timeout=15_000)
+    expect(reader.get_by_role("link", name="Budget, part")).to_have_count(20)
 
 
 def press(target: Locator) -> None:
     """By the keyboard."""
     target.focus()
     target.press("Enter")
+
+
+# By the clock
+
+
+def test_an_overdue_release_leads_the_list_and_is_red(desk: Client, irene: User) -> None:
+    made = SITUATIONS["member"](soon(minutes=-1))
+    for name in ("Later", "Draft"):
+        release = make_release(make_article(name, status=APPROVED), by=irene, name=name)
+        if name == "Later":
+            releases.schedule_release(release, publish_at=soon(hours=1), by=irene)
+    page = desk.get(LIST)
+    assert [str(release) for release in page.context["cl"].result_list] == [str(made.release), "Draft", "Later"]
+    assert len(re.findall(r">\s*Overdue\s*<", page.text)) == 1
+    assert made.release is not None
+    assert desk.get(address(made.release)).context["badge"] == ("danger", "Overdue")
+    run_worker()
+    page = desk.get(LIST)
+    assert [str(release) for release in page.context["cl"].result_list] == ["Draft", "Later", str(made.release)]
+    assert "Overdue" not in page.text
+
+
+@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
+def test_members_and_articles_to_add_have_the_state_that_readers_see(desk: Client, has_run: bool, seconds: int) -> None:
+    member, article, end = (SITUATIONS[name](soon(seconds=seconds)) for name in ("member", "article", "end"))
+    if has_run:
+        run_worker()
+    assert member.release is not None
+    (row,) = desk.get(address(member.release)).context["rows"]
+    is_live = has_run and seconds < 0
+    assert row["stage"] == ("Published" if is_live else "Approved" if seconds < 0 else "Scheduled")
+    draft = make_release(by=User.objects.get(username="irene"), name="Other")
+    found = desk.get(address(draft), {"q": "timetable"}).context["found"]
+    assert [(str(one), state.label) for one, state in found] == [
+        (article.article.title, "Published" if seconds < 0 else "Scheduled")
+    ]
+    found = desk.get(address(draft), {"q": "summer"}).context["found"]
+    assert [one for one, _state in found] == ([] if seconds < 0 else [end.article])
