@@ -15,13 +15,12 @@ from django.utils.translation import gettext_lazy as _
 
 from articles import publishing
 from articles.checks import lacking
-from articles.desk.articles.changelist import BADGES, ArticleList
+from articles.desk.articles.changelist import ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
 from articles.desk.asked_text import text_to_try
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
-from articles.desk.editor.actions import actions
 from articles.desk.editor.assets import script_config, with_nonce
 from articles.desk.editor.autosave import (
     AutosaveAdmin,
@@ -36,13 +35,15 @@ from articles.desk.editor.link_search import LinkScreens
 from articles.desk.editor.panel import COVER_FIELDS, PUBLISH_FIELDS, Screen, sections
 from articles.desk.editor.preview import PreviewScreens
 from articles.desk.editor.recovered import recovered_drafts
+from articles.desk.editor.settable import TIME_FIELDS, as_stored, may_write, settable_times
 from articles.desk.editor.sheet import PublishSheet
+from articles.desk.editor.state import StateScreens, shown_state
 from articles.desk.editor.time_hints import TimingScreens
+from articles.desk.editor.version import following_of
 from articles.desk.notes.screens import NoteScreens
 from articles.desk.parse_int import whole_number
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
-    limits,
     may_take,
     offered,
     pressed,
@@ -50,19 +51,14 @@ from articles.desk.transitions import (
     state_of_update,
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
-from articles.models import Article, ReviewProgress, State, SubmittedForm, named_among_all, state_at, status_at
-from articles.pages import newest_number, newest_text
-from articles.permissions import CHANGE, EDIT_ANY, allows
-from articles.publishing import Actor, drop_autosave, for_review, held_transitions, position
-from articles.workflow import TRANSITIONS, Input, Subject, Transition, is_possible
+from articles.models import Article, SubmittedForm, named_among_all
+from articles.pages import newest_text
+from articles.permissions import EDIT_ANY, allows
+from articles.publishing import Actor, drop_autosave, for_review
+from articles.workflow import TRANSITIONS, Input, Subject, Transition
 from scheduling.services import read_database_clock
 
 Status = Article.Status
-
-_SETTING = {"publish_at": Transition.SCHEDULE, "update_at": Transition.SCHEDULE_UPDATE}
-"""The transition that setting each time stands for."""
-
-_TIME_FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 
 
 @admin.register(Article)
@@ -77,6 +73,7 @@ class ArticleAdmin(  # type: ignore[misc]
     PublishSheet,
     LinkScreens,
     NoteScreens,
+    StateScreens,
 ):
     """The article list and form."""
 
@@ -89,9 +86,7 @@ class ArticleAdmin(  # type: ignore[misc]
         """Whether the user may edit the article or make one of its transitions."""
         if obj is None:
             return super().has_change_permission(request)
-        return _may_write(obj, request.user) or any(
-            may_take(transition, request.user, obj) for transition in Transition
-        )
+        return may_write(obj, request.user) or any(may_take(transition, request.user, obj) for transition in Transition)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Article | None = None) -> list[Any]:
         """The fields that the user may only read, and their read-only rows."""
@@ -114,15 +109,15 @@ class ArticleAdmin(  # type: ignore[misc]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """The text, and the fields of the panel's tabs; no empty cover for read-only users."""
-        may_write = _may_write(obj, request.user)
-        has_cover = may_write or (obj and newest_text(obj)[0].cover)
-        left_out = set(_TIME_FIELDS).difference(_settable_times(obj, request.user))
+        may_edit = may_write(obj, request.user)
+        has_cover = may_edit or (obj and newest_text(obj)[0].cover)
+        left_out = set(TIME_FIELDS).difference(settable_times(obj, request.user))
         left_out |= set() if has_cover else {"cover"}
         shown: dict[str, list[str]] = {
             "writing": ["title", "summary", "body"],
             "publish": PUBLISH_FIELDS,
             "cover": COVER_FIELDS,
-            "revision": ["note", "correction"] if obj and may_write else [],
+            "revision": ["note", "correction"] if obj and may_edit else [],
         }
         rows = _only_read(obj, request.user)
         return [
@@ -135,7 +130,7 @@ class ArticleAdmin(  # type: ignore[misc]
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
         form.restored = restored_draft(request, obj)
-        for name in set(_TIME_FIELDS).difference(_settable_times(obj, request.user)):
+        for name in set(TIME_FIELDS).difference(settable_times(obj, request.user)):
             del form.base_fields[name]
         for field in form.base_fields.values():  # without links that add and change related objects in windows
             field.widget = getattr(field.widget, "widget", field.widget)
@@ -197,25 +192,14 @@ class ArticleAdmin(  # type: ignore[misc]
         """Add the status, the actions and the panel."""
         original, form = context.get("original"), context["adminform"].form
         article, now = as_stored(original) if original else Article(), read_database_clock()
-        found = state_at(article, now)
-        transitions = offered(article, request.user, now) if original else [Transition.SUBMIT]
-        may_save = _may_write(original, request.user) or bool(_settable_times(article, request.user))
+        is_changed = form.is_bound or form.restored is not None
+        following = following_of(article, request.user, now, is_changed=is_changed) if original else None
         recovered = recovered_drafts(request, original, type(form))
         if not original and not recovered:
             form.fields["title"].widget.attrs["autofocus"] = True
         context |= {
-            "badge": BADGES[found.status],
-            "stage": found.label,
-            "state": state(article, now),
-            "limits": limits(article, now),
-            "state_of_update": state_of_update(article, now),
-            "shown_number": newest_number(article) if article.pending_update else None,
-            "is_live": found.state is State.LIVE,
-            "actions": actions(
-                article, transitions, may_save=may_save, is_changed=form.is_bound or form.restored is not None
-            ),
-            "is_in_queue": Transition.APPROVE in transitions,
-            "review_stage": ReviewProgress.of(article).stage.kind if Transition.APPROVE in transitions else "",
+            **shown_state(original and article, request.user, now, is_changed=is_changed),
+            "follow": following and following.as_json(),
             **merge_shown(form, request.user),
             "fieldsets": {fieldset.name: fieldset for fieldset in context["adminform"]},
             "panel": sections(Screen(request, original and article, now)),
@@ -283,42 +267,10 @@ def _stays(request: HttpRequest) -> bool:
     return "_continue" in request.POST and IS_POPUP_VAR not in request.POST
 
 
-def as_stored(article: Article) -> Article:
-    """The article as it was read, without what a form wrote into it."""
-    stored: Article = article.__dict__.get("stored", article)
-    return stored
-
-
-def _may_write(article: Article | None, by: Actor) -> bool:
-    """Whether the user may edit the text of the article, or create one."""
-    return article is None or allows(CHANGE, by, article)
-
-
 def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
     """Read-only fields and their rows: the text of others, and the author."""
-    text = {} if _may_write(article, by) else READING
+    text = {} if may_write(article, by) else READING
     return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
-
-
-def _settable_times(article: Article | None, by: Actor) -> list[str]:
-    """The times that the user may set, in form order."""
-    article = article and as_stored(article)
-    names = list(_TIME_FIELDS)
-    if not may_take(Transition.SET_EMBARGO, by) or (
-        article and not is_possible(Transition.SET_EMBARGO, position(article))
-    ):
-        names.remove("embargo_until")
-    if article is None or article.pending_update is None:
-        names.remove("update_at")
-    if article is None:
-        return names
-    kept = held_transitions(article)  # by a release
-    names = [name for name in names if _SETTING.get(name) not in kept]
-    may_set = may_take(Transition.SCHEDULE, by) if article.status in Status.passed() else _may_write(article, by)
-    if not may_set:
-        return [name for name in names if name == "embargo_until"]
-    is_over = status_at(article, read_database_clock()) in (Status.PUBLISHED, Status.UNPUBLISHED)
-    return [name for name in names if not (is_over and name == "publish_at")]
 
 
 def _set_update_time(article: Article, moment: datetime | None, by: Actor) -> None:

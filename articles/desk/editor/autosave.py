@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
 from articles.desk.editor.changes_since import happened
+from articles.desk.editor.version import following_of
 from articles.desk.parse_time import instant
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
@@ -76,13 +77,14 @@ class AutosaveAdmin(ModelAdmin):
         if "leave" in request.POST:
             leave(window, by=request.user)
             return HttpResponse(status=204)
-        article = get_object_or_404(Article.objects.select_related("update"), pk=pk)
+        article = get_object_or_404(Article.objects.select_related("update", "soft_lock"), pk=pk)
         require(CHANGE, request.user)
         may_edit = allows(CHANGE, request.user, article)
         others = mark_present(window, article, by=request.user) if may_edit else []
         messages = [*_presence_messages(others, request), *_change_messages(article, request)]
         people = {other.user_id: named(other.user) for other in others if other.user_id != request.user.pk}
-        return JsonResponse({"messages": messages, "people": list(people.values())})
+        version = following_of(article, request.user, read_database_clock()).version
+        return JsonResponse({"messages": messages, "people": list(people.values()), "version": version})
 
     def _json_view(self, view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         """A view for scripts: 401 in place of a redirect to the sign-in page, and errors as JSON."""

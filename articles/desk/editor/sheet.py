@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -24,8 +24,10 @@ from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.checks import draft_of
 from articles.desk.editor.preview import typed_text
 from articles.desk.editor.time_hints import conflicts, quick_times, time_in_words, with_preset, zone_of_form
+from articles.desk.following import next_change
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
+from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
@@ -96,11 +98,19 @@ def _shown(form: ArticleForm, article: Article, transition: Transition, now: dat
         "limits": _limits(form),
         "conflicts": list(conflicts(text.channel_id, article.pk, at, now)) if at and field == "publish_at" else [],
         "errors": form.errors.get(field, []),
+        "late": at is not None and at <= now and PAST["publish_at"],
+        "wait": _until_said_otherwise(at, now) if at else None,
         "problems": [problem for problem in problems(draft) if problem.field != field],  # it asks for the time itself
         "button": transition_button(transition),
-        "button_label": _label(transition, at),
+        "button_label": _label(transition, at if at and at > now else None),
         "has_newer": _leaves_newer(form),
     }
+
+
+def _until_said_otherwise(at: datetime, now: datetime) -> int | None:
+    """Milliseconds until the distance to `at` is said in other words, or the time is past."""
+    steps = (at, now + max((at - now) / 12, timedelta(seconds=5)))
+    return next_change(now, [min(steps)])
 
 
 def _limits(form: ArticleForm) -> list[str]:

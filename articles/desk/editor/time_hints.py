@@ -19,7 +19,7 @@ from unfold.admin import ModelAdmin
 
 from articles.desk.parse_int import whole_number
 from articles.desk.time_field import ZonedTimeField, sent_zone, two_times
-from articles.models import Article
+from articles.models import Article, status_at
 from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock, zone_label
 from scheduling.services import read_database_clock
@@ -51,6 +51,8 @@ class TimingScreens(ModelAdmin):
         answers, times = _read(request, now)
         for name, warnings in _warnings(request, times, now).items():
             answers[name]["problems"] += warnings
+        if _has_gone_live(request, now):  # its time is no plan any more
+            answers["publish_at"] |= {"problems": [], "later": None}
         walls = {choice: wall.isoformat(timespec="seconds") for choice, (_label, wall) in quick_times(now).items()}
         return JsonResponse({"fields": answers, "choices": walls})
 
@@ -162,6 +164,12 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
     if goes_live and "unpublish_at" in times and times["unpublish_at"] <= goes_live:
         found["unpublish_at"] = [_("The article would be unpublished before it goes live.")]
     return found
+
+
+def _has_gone_live(request: HttpRequest, now: datetime) -> bool:
+    """Whether readers see the article of the form, or have seen it."""
+    article = Article.objects.filter(pk=whole_number(request.GET.get("article", "")) or 0).first()
+    return article is not None and status_at(article, now) in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED)
 
 
 def late(live: datetime, now: datetime) -> Iterator[str]:

@@ -32,7 +32,8 @@ const ping = async () => {
     const base = form.querySelector("[name=base]")?.value || "";
     const response = await fetch(config.urls.presence, { method: "POST", body: formData({ seen, base }) });
     if (!response.ok) return;
-    const { messages, people } = await response.json();
+    const { messages, people, version } = await response.json();
+    document.dispatchEvent(new CustomEvent("follow:look", { detail: { version } }));
     show(messages);
     showPeople(people);
 };

@@ -1,6 +1,9 @@
-// The publish sheet as a dialog: fetched for the form as it is, and again when another time is chosen in it.
+// The publish sheet as a dialog: fetched for the form as it is, and again when another time is chosen in it or when what
+// it says of the time is no longer true.
 import { announce, text as label } from "articles/editor/config";
 
+const RETRY = 5_000; // milliseconds
+const HOUR = 3_600_000;
 const form = document.getElementById("article_form");
 
 const fetchSheet = async (button, preset = "") => {
@@ -28,6 +31,21 @@ const listen = (sheet, button) => {
         sheet.replaceChildren(...fresh.childNodes);
         store(sheet);
         sheet.querySelector(focused ? `[data-preset="${focused}"]` : "[data-sheet-time]").focus();
+        wait();
+    };
+    // Says how long it still takes; what is being chosen or pressed stays where it is.
+    const update = async () => {
+        const fresh = await fetchSheet(button).catch(() => null);
+        if (!sheet.open) return;
+        for (const selector of fresh ? [".sheet-when [role=status]", ".primary"] : []) {
+            sheet.querySelector(selector).replaceChildren(...fresh.querySelector(selector).childNodes);
+        }
+        wait(fresh?.querySelector("[data-wait]")?.dataset.wait ?? (fresh ? null : RETRY));
+    };
+    let timer = null;
+    const wait = (left = sheet.querySelector("[data-wait]")?.dataset.wait ?? null) => {
+        clearTimeout(timer);
+        if (left !== null) timer = setTimeout(update, Math.min(Number(left), HOUR));
     };
     sheet.addEventListener("click", ({ target }) => {
         if (target === sheet || target.closest("[data-close], [data-fix], .primary")) sheet.close();
@@ -39,8 +57,14 @@ const listen = (sheet, button) => {
         store(sheet);
         again().catch(() => announce(label("noConnection")));
     });
+    document.addEventListener("follow:shown", () => {
+        const offered = form.querySelector(`[name=sheet][value="${button.value}"]`);
+        if (sheet.open && !offered) sheet.close(); // another user has made the transition
+    });
+    wait();
     sheet.addEventListener("close", () => {
-        if (document.activeElement === document.body) button.focus();
+        clearTimeout(timer);
+        if (document.activeElement === document.body) form.querySelector(`[name=sheet][value="${button.value}"]`)?.focus();
     });
 };
 
@@ -55,9 +79,9 @@ const open = async (button) => {
     return (sheet.querySelector(".primary:enabled") || sheet.querySelector("[data-sheet-time]")).focus();
 };
 
-for (const button of form.querySelectorAll("[name=sheet]")) {
-    button.addEventListener("click", (event) => {
-        event.preventDefault();
-        open(button).catch(() => announce(label("noConnection")));
-    });
-}
+form.addEventListener("click", (event) => {
+    const button = event.target.closest("[name=sheet]");
+    if (!button) return;
+    event.preventDefault();
+    open(button).catch(() => announce(label("noConnection")));
+});

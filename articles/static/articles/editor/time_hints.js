@@ -91,8 +91,22 @@ for (const name of WITH_QUICK_TIMES) {
     panel.later = chip(config.texts.plusHour, ({ fields }) => set(panel, fields[name].later));
     panel.later.hidden = !panel.input.value;
     group.append(panel.later, ...config.choices.map(([choice, text]) => chip(text, ({ choices }) => set(panel, choices[choice]))));
+    panel.choices = group;
     panel.prepend(group);
 }
+
+// Once it is live, its time to go live can no longer be set; what was typed stays, and is not saved.
+const setReadOnly = () => {
+    const settable = document.querySelector("[data-settable]")?.dataset.settable.split(" ");
+    for (const [name, panel] of settable ? panels : []) {
+        panel.input.readOnly = !settable.includes(name);
+        if (panel.choices) panel.choices.hidden = panel.input.readOnly;
+    }
+};
+document.addEventListener("follow:shown", () => {
+    setReadOnly();
+    refreshSoon(0);
+});
 
 if (panels.size) {
     form.addEventListener("input", (event) => /_at|_until|channel/.test(event.target.name) && refreshSoon());

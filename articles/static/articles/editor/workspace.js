@@ -6,23 +6,29 @@ import { session } from "articles/editor/storage";
 const form = document.getElementById("article_form");
 const isPhone = matchMedia("(max-width: 63.99rem)");
 
-// Menus close by Escape, by a click elsewhere and when the focus leaves them.
-const menus = [...document.querySelectorAll(".menu")];
-for (const menu of menus) {
-    menu.addEventListener("toggle", () => {
-        if (menu.open) for (const other of menus) if (other !== menu) other.open = false;
-    });
-    menu.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || !menu.open) return;
+// Menus close by Escape, by a click elsewhere and when the focus leaves them. The page listens for them: those of the
+// actions are replaced while it is open.
+const closeMenus = (isClosed) => {
+    for (const menu of document.querySelectorAll(".menu[open]")) if (isClosed(menu)) menu.open = false;
+};
+const onToggle = ({ target }) => target.matches(".menu[open]") && closeMenus((menu) => menu !== target);
+document.addEventListener("toggle", onToggle, true); // it does not bubble
+document.addEventListener(
+    "keydown",
+    (event) => {
+        const menu = event.key === "Escape" && event.target.closest?.(".menu[open]");
+        if (!menu) return;
         event.stopPropagation();
         menu.open = false;
         menu.querySelector("summary").focus();
-    });
-    menu.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !menu.contains(relatedTarget) && (menu.open = false));
-}
-document.addEventListener("click", ({ target }) => {
-    for (const menu of menus) if (!menu.contains(target)) menu.open = false;
+    },
+    true,
+);
+document.addEventListener("focusout", ({ target, relatedTarget }) => {
+    const left = relatedTarget && target.closest(".menu");
+    if (left) closeMenus((menu) => menu === left && !menu.contains(relatedTarget));
 });
+document.addEventListener("click", ({ target }) => closeMenus((menu) => !menu.contains(target)));
 
 // The panel: one tab at a time. On a phone it is a sheet above the row of tabs, closed at first.
 const panel = document.getElementById("panel");
@@ -84,18 +90,22 @@ else select(first());
 isPhone.addEventListener("change", () => select(first()));
 
 // The main action for a live text waits for a change.
-const waiting = form.querySelector("[data-needs-change]");
-if (waiting) {
-    const enable = () => {
-        waiting.disabled = false;
-        waiting.removeAttribute("title");
-    };
-    waiting.disabled = true;
-    for (const kind of ["input", "change"]) {
-        form.addEventListener(kind, ({ target }) => (target.form === form || target.isContentEditable) && enable());
+let isChanged = false;
+const armActions = () => {
+    for (const waiting of form.querySelectorAll("[data-needs-change]")) {
+        waiting.disabled = !isChanged;
+        if (isChanged) waiting.removeAttribute("title");
     }
-    form.querySelector("[data-editor]")?.editor?.on("update", enable);
+};
+const change = () => {
+    isChanged = true;
+    armActions();
+};
+for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, ({ target }) => (target.form === form || target.isContentEditable) && change());
 }
+form.querySelector("[data-editor]")?.editor?.on("update", change);
+armActions();
 
 // The image picker opens from the text, too, while the tab it belongs to is hidden.
 const picker = form.querySelector("[data-picker]");
@@ -178,10 +188,15 @@ const showShortcuts = () => {
     shortcuts ||= listShortcuts();
     if (!shortcuts.open) shortcuts.showModal();
 };
-for (const button of form.querySelectorAll("[data-shortcuts]")) {
-    button.hidden = false;
-    button.addEventListener("click", showShortcuts);
-}
+const offerShortcuts = () => {
+    for (const button of form.querySelectorAll("[data-shortcuts]")) button.hidden = false;
+};
+form.addEventListener("click", ({ target }) => target.closest("[data-shortcuts]") && showShortcuts());
+offerShortcuts();
+document.addEventListener("follow:shown", () => {
+    armActions();
+    offerShortcuts();
+});
 
 document.addEventListener("keydown", (event) => {
     const found = SHORTCUTS.find(({ keys, run }) => run && keys === pressed(event));

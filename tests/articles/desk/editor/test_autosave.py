@@ -348,12 +348,15 @@ def test_an_open_form_says_what_the_clock_has_done_and_accuses_no_one() -> None:
     press(desk, article, Transition.SUBMIT, title="Newer")
     approve(article)
     Update.objects.update(publish_at=soon(seconds=-1))
-    old = {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
+    form, old = form_of(desk, article), {"seen": Article.objects.get().changed_at.isoformat(), "base": "2"}
     assert shown(desk, article, **old) == []
     with source(AuditEntry.Source.WORKER):
         publishing.update_due([article.pk])
     (sentence,) = shown(desk, article, **old)
     assert sentence.startswith("Since you opened this article: Update published (System, ")
+    assert "compared" not in sentence, "there is nothing to compare: the form shows what readers see"
+    desk.post(form_address(article), {**form, "title": "Newest", "_continue": "1"})
+    assert Article.objects.get().update.draft.title == "Newest"  # type: ignore[union-attr]
 
 
 @pytest.mark.django_db

@@ -282,16 +282,6 @@ def test_a_time_that_another_changed_before_the_update_went_live_is_a_conflict(b
     assert "has been changed since you opened it" in alice.save().text
 
 
-def test_the_open_form_says_that_its_update_went_live_and_asks_for_no_comparison(
-    bob: Client, updating: Article
-) -> None:
-    form, address = form_of(bob, updating), f"/admin/articles/article/{updating.pk}/presence/{uuid4()}/"
-    go_live(updating)
-    (said,) = bob.post(address, form).json()["messages"]
-    assert said.startswith("Since you opened this article: Update published (")
-    assert "compared" not in said
-
-
 @pytest.mark.parametrize(
     ("one", "other", "both"),
     [
