@@ -43,7 +43,7 @@ class Following:
     version: str
     next: int | None  #: None if the clock changes nothing
     poll: int = 0  #: milliseconds; 0 if the page hears of changes by other users anyway
-    happened: Mapping[str, str] = field(default_factory=dict)  #: sentences; a new key is announced
+    happened: Mapping[str, str] = field(default_factory=dict)  #: sentences; a new key is read out
 
     def as_json(self) -> dict[str, Any]:
         """For the page."""

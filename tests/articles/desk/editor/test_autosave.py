@@ -20,7 +20,7 @@ from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
 from tests.articles.browsers import save_and_close, sign_in
-from tests.articles.desk.articles.test_admin import form_address, logged_in, press
+from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
 from tests.conftest import Site

@@ -66,7 +66,7 @@ def with_update(article: Article, moment: datetime, *, by: User) -> Article:
     return article
 
 
-def announced(page: Page) -> Locator:
+def spoken(page: Page) -> Locator:
     return page.get_by_role("status").filter(has_text=re.compile(r"went live at|Went live at|Unpublished at"))
 
 
@@ -179,7 +179,7 @@ def test_an_open_form_learns_that_the_article_went_live(page: Page, start_manage
     expect(page.locator("#stage")).to_have_text("Scheduled")
     expect(page.locator("#stage")).to_have_text("Published", timeout=PATIENCE)
     expect(page.locator("#state")).to_have_text(re.compile(r"^Went live on [^.]*\.$"))
-    expect(announced(page)).to_have_text(f"Went live at {format_time_briefly(moment)}.")
+    expect(spoken(page)).to_have_text(f"Went live at {format_time_briefly(moment)}.")
     expect(page.locator("[name=_step_schedule]")).to_have_count(0)
     expect(page.locator("[name=_step_unpublish]")).to_have_count(1)
     expect(page.get_by_label("Headline")).to_be_focused()
@@ -205,13 +205,13 @@ def test_without_a_worker_it_says_what_readers_see_and_what_is_overdue(page: Pag
     other.goto(form_address(updating))
     expect(page.locator("#stage")).to_have_text("Unpublished", timeout=PATIENCE)
     expect(page.locator("#state")).to_contain_text("No worker has recorded it yet.")
-    expect(announced(page)).to_have_text(f"Unpublished at {format_time_briefly(moment)}.")
+    expect(spoken(page)).to_have_text(f"Unpublished at {format_time_briefly(moment)}.")
     expect(page.locator("[name=_step_republish]")).to_have_count(1)
     other.bring_to_front()
     expect(other.locator("#state-of-update")).to_contain_text("overdue", timeout=PATIENCE)
     go_live(updating)
     expect(other.locator("#state-of-update")).to_have_count(0, timeout=PATIENCE)
-    expect(announced(other)).to_contain_text("The update went live at")
+    expect(spoken(other)).to_contain_text("The update went live at")
 
 
 @pytest.mark.django_db(transaction=True)
