@@ -73,7 +73,7 @@ def spoken(page: Page) -> Locator:
 # The endpoint
 
 
-def test_the_page_is_told_how_long_it_may_stay_as_it_is(db: None) -> None:
+def test_the_page_knows_how_long_it_may_stay_as_it_is(db: None) -> None:
     desk, article = logged_in(make_editor()), scheduled(soon(seconds=100))
     found = followed(desk.get(form_address(article)))
     assert 90_000 < found["next"] < 101_000
