@@ -25,6 +25,7 @@ from articles.desk.calendar.period import View
 from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, RescheduleForm, response_to, undo
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
+from articles.desk.calendar.version import answer_if_unchanged, following_of
 from articles.desk.monitoring.filters import BOARD, Filters
 from articles.models import Channel
 from scheduling.services import read_database_clock
@@ -38,6 +39,8 @@ def calendar(request: HttpRequest) -> HttpResponse:
     """Show a month, week or day."""
     require_look(request)
     now = read_database_clock()
+    if unchanged := answer_if_unchanged(request, now):
+        return unchanged
     choice = Choice.of(request.GET, timezone.localtime(now).date())
     if request.GET.get("date") and read_date(request.GET["date"]) is None:
         messages.warning(request, _("“%s” is not a date. Showing today.") % request.GET["date"][:40])
@@ -66,6 +69,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "here": choice.address(),
         "reschedule_address": f"{reverse('calendar-reschedule')}?back={quote(choice.address())}&key=",
         "last_rescheduled": request.session.get(LAST_RESCHEDULED),
+        "follow": following_of(sheet, request).as_json(),
     }
     return page(request, "calendar", context)
 

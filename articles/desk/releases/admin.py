@@ -20,10 +20,11 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from articles import releases
+from articles.desk.following import answer_unchanged
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
-from articles.desk.releases.page import BADGES, FUNCTIONS, badge, page_of, question, state
+from articles.desk.releases.page import BADGES, FUNCTIONS, badge, following_of, page_of, question, state
 from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, named
 from articles.permissions import allows
@@ -117,7 +118,9 @@ class ReleaseAdmin(ModelAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """The release page; `?q=` searches articles to add."""
-        return self._page(request, self._release(request, whole_number(object_id)))
+        release = self._release(request, whole_number(object_id))
+        unchanged = answer_unchanged(request, following_of(release, request, read_database_clock()))
+        return unchanged or self._page(request, release)
 
     def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Rename the release."""
@@ -225,6 +228,7 @@ class ReleaseAdmin(ModelAdmin):
         context = {
             "original": release,
             "title": release.name,
+            "follow": following_of(release, request, read_database_clock()).as_json(),
             **page_of(release, request, may_change=may_change),
             **more,
         }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,9 +18,11 @@ from articles import releases
 from articles.desk.articles.changelist import BADGES as ARTICLE_BADGES
 from articles.desk.audit.admin import history
 from articles.desk.audit.instants import NOTICEABLE
+from articles.desk.following import POLL, Following, next_change, version_of
 from articles.desk.releases.forms import FITTING, NameForm, TimeForm
 from articles.models import (
     Article,
+    AuditEntry,
     ReaderState,
     Release,
     ReleaseMember,
@@ -76,7 +80,9 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
         "release": release,
         "badge": badge(release, is_overdue=_is_overdue(release, now)),
         "state": state(release, now),
-        "now": now,
+        "left": round(max(release.publish_at - now, timedelta()) / timedelta(milliseconds=1))
+        if release.publish_at
+        else 0,
         "rows": _rows(members, problems, now),
         "faulty": len({problem.member for problem in problems}),
         "may_edit": may_edit,
@@ -103,6 +109,26 @@ def badge(release: Release, *, is_overdue: bool) -> tuple[str, str]:
 def _is_overdue(release: Release, now: datetime) -> bool:
     due = release.publish_at if release.status == Status.SCHEDULED else None
     return due is not None and due <= overdue_before(now)
+
+
+def following_of(release: Release, request: HttpRequest, now: datetime) -> Following:
+    """When the open page of the release asks again, and for what."""
+    due = release.publish_at if release.status == Status.SCHEDULED else None
+    entry = AuditEntry.objects.of_release(release).values_list("pk", flat=True).first()
+    members = release.members.order_by("pk").values_list("pk", "action", *_SHOWN_OF_MEMBERS)
+    shown = (release.status, release.publish_at, release.name, entry, [*members], due and due <= now)
+    address = reverse("admin:articles_release_change", args=[release.pk])
+    query = urlencode({"q": request.GET["q"]}) if "q" in request.GET else ""
+    return Following(
+        url=f"{address}?{query}" if query else address,
+        version=version_of(request.user.pk, *shown),
+        next=next_change(now, [], awaited=[due]),
+        poll=POLL,
+        happened={} if release.is_pending else {f"{release.status} {release.published_at}": state(release, now)},
+    )
+
+
+_SHOWN_OF_MEMBERS = ("article__status", "article__updated_at", "article__update__updated_at")
 
 
 def state(release: Release, now: datetime) -> str:

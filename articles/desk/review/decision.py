@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -21,6 +21,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
 from articles.desk.confirmation import CONFIRMED, Unconfirmed
+from articles.desk.following import ASKED, POLL, Following, answer_unchanged, next_change, version_of
 from articles.desk.notes.screens import notes_context
 from articles.desk.parse_int import whole_number
 from articles.desk.parse_time import instant
@@ -87,6 +88,8 @@ class DecidingScreen(ModelAdmin):
             raise PermissionDenied
         if "leave" in request.POST:
             return _leave(request, object_id)
+        if ASKED in request.GET:
+            return self._state(request, object_id)
         form = DecisionForm(request.POST or None)
         if (row := self._row(request, object_id)) and form.is_valid():
             answer = self._act(request, row, form)
@@ -100,6 +103,18 @@ class DecidingScreen(ModelAdmin):
 
     def _row(self, request: HttpRequest, pk: str | None) -> Any:
         return self.get_queryset(request).filter(pk=whole_number(pk)).first()
+
+    def _state(self, request: HttpRequest, pk: str | None) -> HttpResponse:
+        """When it goes live, for the open page; nothing is claimed."""
+        article = Article.objects.select_related("update").filter(pk=whole_number(pk)).first()
+        if article is None:
+            raise Http404
+        is_decided, now = self._row(request, pk) is None, read_database_clock()
+        following = _following(article, request, now, is_decided=is_decided)
+        if unchanged := answer_unchanged(request, following):
+            return unchanged
+        context = {**_planned(article, now), "is_decided": is_decided, "follow": following.as_json()}
+        return TemplateResponse(request, "articles/desk/review/state.html", context)
 
     def _act(self, request: HttpRequest, row: Any, form: DecisionForm) -> HttpResponse | None:
         """Process it and return a response; None on an error, which is shown on the page."""
@@ -174,7 +189,7 @@ class DecidingScreen(ModelAdmin):
         if not barred:
             _open(request, article)
         subject, soft_lock = article.pending_update or article, _soft_lock_of(article)
-        planned = article.update.publish_at if article.pending_update else article.goes_live_at
+        now = read_database_clock()
         own, progress = self._own_queue(request), ReviewProgress.of(article, revision=shown.number)
         context = {
             **self.admin_site.each_context(request),
@@ -183,8 +198,8 @@ class DecidingScreen(ModelAdmin):
             "article": article,
             "row": row,
             "reason": beyond(subject.status_reason, findings),
-            "planned": planned,
-            "is_past": planned is not None and planned <= read_database_clock(),
+            **_planned(article, now),
+            "follow": _following(article, request, now).as_json(),
             "number": own.filter(since__lt=row.since).count() + 1 if own.filter(pk=row.pk).exists() else None,
             "waiting": own.count(),
             "progress": progress,
@@ -205,6 +220,24 @@ class DecidingScreen(ModelAdmin):
         return TemplateResponse(request, "articles/desk/review.html", context)
 
 
+def _planned(article: Article, now: datetime) -> dict[str, Any]:
+    """When it goes live once it is approved, and whether that is past."""
+    planned = article.update.publish_at if article.pending_update else article.goes_live_at
+    return {"planned": planned, "is_past": planned is not None and planned <= now}
+
+
+def _following(article: Article, request: HttpRequest, now: datetime, *, is_decided: bool = False) -> Following:
+    """When the open page asks again, and for what."""
+    shown = _planned(article, now)
+    return Following(
+        url=request.path,
+        version=version_of(is_decided, *shown.values()),
+        next=next_change(now, [shown["planned"]]),
+        poll=POLL,
+        happened={"decided": _("This article no longer needs review.")} if is_decided else {},
+    )
+
+
 def _ask_first(request: HttpRequest, article: Article) -> None:
     """Raise `Unconfirmed` if an approval shows readers something at once, unless it is confirmed.
 
@@ -216,7 +249,7 @@ def _ask_first(request: HttpRequest, article: Article) -> None:
     if button == "approve" and not ReviewProgress.of(article).is_last:
         return
     now, update = read_database_clock(), article.pending_update
-    planned = update.publish_at if update else article.goes_live_at
+    planned = _planned(article, now)["planned"]
     is_over = article.unpublish_at is not None and article.unpublish_at <= now
     if planned is not None and planned <= now and not is_over:
         effect = (

@@ -1,12 +1,11 @@
 // Rescheduling calendar entries by mouse, pen and touch (handle) and by keyboard (M, arrows, Enter, Escape). The server
-// confirms each change before it is shown; then the days are fetched again. Wall times are stored as dates in UTC, so the
-// time zone of this device does not matter.
+// confirms each change before it is shown; then the days are fetched again, by follow.js. Wall times are stored as dates
+// in UTC, so the time zone of this device does not matter.
 (() => {
     const MINUTE = 60_000;
     const DAY = 24 * 60 * MINUTE;
     const STEP = 15 * MINUTE;
     const EDGE = 48; // pixels from the window's edge within which dragging scrolls
-    const REFRESH = 60_000;
 
     const root = document.getElementById("calendar");
     const said = root.querySelector("[data-said]");
@@ -113,15 +112,13 @@
         if (question.returnValue !== "chosen") say(question.querySelector("p").textContent, "refused");
     });
 
-    const refresh = async (rescheduled) => {
-        const response = await fetch(location.href, { headers: { Accept: "text/html" } });
-        const page = new DOMParser().parseFromString(await response.text(), "text/html");
-        if (picked || pointer || !page.getElementById("calendar")) return;
-        const key = rescheduled || document.activeElement?.closest(".entry")?.dataset.key;
-        for (const part of root.querySelectorAll("[data-fresh]")) {
-            part.replaceChildren(...page.querySelector(`[data-fresh="${part.dataset.fresh}"]`).childNodes);
-        }
-        if (key && document.activeElement === document.body) entryOf(key)?.querySelector(".entry-link").focus({ preventScroll: true });
+    // Resolves when the days are as on the server, unless there is no connection.
+    const refresh = async (key) => {
+        await new Promise((resolve) => {
+            document.addEventListener("follow:looked", resolve, { once: true });
+            document.dispatchEvent(new Event("follow:look"));
+        });
+        if (document.activeElement === document.body) entryOf(key)?.querySelector(".entry-link").focus({ preventScroll: true });
     };
 
     // By keyboard
@@ -219,8 +216,8 @@
 
     openAtNow();
 
-    // Filters, and changes by other users
+    // Filters, and changes by the clock and other users
 
     document.addEventListener("change", (event) => event.target.closest(".filters")?.requestSubmit());
-    setInterval(() => document.hidden || picked || pointer || question.open || refresh().catch(() => {}), REFRESH);
+    document.addEventListener("follow:hold", (event) => (picked || pointer || question.open) && event.preventDefault());
 })();

@@ -4,6 +4,13 @@
 // `version` of which they have heard, if any), cancel `follow:hold` while nothing may be replaced, and hear `follow:shown`
 // after a replacement and `follow:looked` after each answer.
 (() => {
+    const hiddenRegion = () => {
+        const region = document.createElement("p");
+        region.setAttribute("role", "status");
+        Object.assign(region.style, { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" });
+        return document.body.appendChild(region);
+    };
+
     const HOUR = 3_600_000; // timers end within days; a page that is open for longer asks once an hour
     const HELD = 500;
     const RETRY = [2_000, 60_000]; // milliseconds, first and longest, while the server does not answer
@@ -20,9 +27,7 @@
 
     const parts = (root) => [...root.querySelectorAll("[data-part]")];
     const markup = (part) => part.outerHTML.replace(/<input[^>]*csrfmiddlewaretoken[^>]*>/g, "");
-    const region = document.createElement("p");
-    region.setAttribute("role", "status");
-    Object.assign(region.style, { position: "absolute", width: "1px", height: "1px", overflow: "hidden", clipPath: "inset(50%)" });
+    const region = document.querySelector("[data-said]") ?? hiddenRegion(); // one live region a page: two interrupt each other
 
     // A script has to hold on while a user is within something: a button that is replaced between press and release gets
     // no click.
@@ -124,7 +129,6 @@
     const left = () => Math.min(Math.max(deadline - performance.now(), 0), shown.poll || HOUR);
 
     for (const part of parts(document)) markups.set(part.dataset.part, markup(part));
-    document.body.append(region);
     document.addEventListener("follow:look", ({ detail }) => (detail?.version === shown.version ? null : look()));
     document.addEventListener("pointerdown", () => (isPressed = true), true);
     for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(() => (isPressed = false)), true);

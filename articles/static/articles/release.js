@@ -1,8 +1,7 @@
-// Counts down to a release on the server clock and reloads the page once, just after it was due.
+// Counts down to a release, by the time that was left when the page or its state came from the server.
 (() => {
-    const AFTER_DUE = 1500;
     const language = document.documentElement.lang || "en";
-    const loaded = Date.now();
+    let timer = null;
 
     const span = (seconds) => {
         const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -17,20 +16,19 @@
         return parts.slice(0, 2).join(" ");
     };
 
-    for (const clock of document.querySelectorAll("[data-due]")) {
-        const offset = Number(clock.dataset.now) * 1000 - loaded;
-        const due = Date.parse(clock.dataset.due);
-        if (due <= loaded + offset) continue;
-        const count = () => {
-            const left = due - Date.now() - offset;
-            if (left > 0) {
-                clock.textContent = clock.dataset.text.replace("%s", span(Math.ceil(left / 1000)));
-                setTimeout(count, left % 1000 || 1000);
-            } else {
-                clock.textContent = "";
-                setTimeout(() => location.reload(), AFTER_DUE);
-            }
-        };
-        count();
-    }
+    const count = (clock, due) => {
+        clearTimeout(timer);
+        const left = due - performance.now();
+        clock.textContent = left > 0 ? clock.dataset.text.replace("%s", span(Math.ceil(left / 1000))) : "";
+        if (left > 0) timer = setTimeout(count, left % 1000 || 1000, clock, due);
+    };
+
+    const start = (since) => {
+        clearTimeout(timer);
+        const clock = document.querySelector("[data-left]");
+        if (clock) count(clock, since + Number(clock.dataset.left));
+    };
+
+    start(performance.getEntriesByType("navigation")[0]?.responseStart || 0);
+    document.addEventListener("follow:shown", ({ detail }) => detail.changed.includes("state") && start(detail.since));
 })();
