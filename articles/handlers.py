@@ -32,7 +32,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
-from articles.releases import PATIENCE, reconcile_releases, release_due
+from articles.releases import PATIENCE, date_by_commit, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
@@ -139,6 +139,12 @@ def _log_release(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
         logger.info(text, task.lateness(committed_at) / timedelta(milliseconds=1), extra=of_task(task))
 
 
+def _date_releases(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
+    _log_release(tasks, committed_at)
+    for task in tasks:
+        date_by_commit(_release(task), committed_at)
+
+
 @handler(
     RELEASE,
     waits_for_locks=True,
@@ -146,7 +152,7 @@ def _log_release(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
     namer=names,
     recoverable=True,
     runs_ahead=True,
-    after_commit=_log_release,
+    after_commit=_date_releases,
 )
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""

@@ -21,7 +21,7 @@ Policy = Mapping[str, str]
 PERMISSIONS = ", ".join(
     f"{name}=()"
     for name in (
-        "accelerometer", "bluetooth", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
+        "accelerometer", "browsing-topics", "camera", "display-capture", "geolocation", "gyroscope", "hid",
         "identity-credentials-get", "magnetometer", "microphone", "midi", "payment", "serial", "usb",
         "xr-spatial-tracking",
     )

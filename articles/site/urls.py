@@ -31,5 +31,6 @@ urlpatterns = [
     path("sitemap-pages.xml", sitemaps.pages, name="sitemap-pages"),
     path("sitemap-<int:number>.xml", sitemaps.section, name="sitemap-section"),
     path("news-sitemap.xml", sitemaps.news, name="news-sitemap"),
+    path("favicon.ico", views.icon, name="icon"),
     path("robots.txt", sitemaps.robots, name="robots"),
 ]

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
@@ -22,6 +23,12 @@ from scheduling.services import compiled_once, database_now
 
 JUST_IN = 25
 """Headlines in the response that open pages poll."""
+
+
+@require_safe
+def icon(request: HttpRequest) -> HttpResponseBase:
+    """The icon at the address that browsers and feed readers ask for without having seen a page."""
+    return redirect(static("articles/icon.svg"))
 
 
 @require_safe

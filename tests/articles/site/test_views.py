@@ -195,3 +195,8 @@ def test_a_retracted_article_says_so_in_its_title(client: Client) -> None:
     page = client.get(article.get_absolute_url())
     assert page.status_code == 410
     assert "<title>Retracted" in page.text
+
+
+def test_the_icon_is_found_where_browsers_look_for_it(client: Client) -> None:
+    answer = client.get("/favicon.ico")
+    assert (answer.status_code, answer.headers["Location"].endswith(".svg")) == (302, True)

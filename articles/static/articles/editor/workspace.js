@@ -1,6 +1,6 @@
 // The page around the text: menus, the tabs of the panel, keyboard shortcuts, headline and summary.
 import { rememberCaret, restoreCaret } from "articles/editor/caret";
-import { element, text as label } from "articles/editor/config";
+import { config, element, text as label } from "articles/editor/config";
 import { session } from "articles/editor/storage";
 
 const form = document.getElementById("article_form");
@@ -36,7 +36,7 @@ const tabList = panel.querySelector("[role=tablist]");
 const tabs = [...tabList.querySelectorAll("[role=tab]")];
 const shownBy = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 
-const STORED = "headline.panel"; // the tab that was open last, also after saving
+const STORED = `headline.panel.${config.article}`; // the tab of this article that was open last, also after saving
 const first = () => (isPhone.matches ? null : document.getElementById(session.get(STORED)) || tabs[0]);
 
 const select = (chosen) => {

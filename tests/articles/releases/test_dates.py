@@ -1,0 +1,45 @@
+"""A release that a worker publishes is dated by its commit, as its task's record is."""
+
+from __future__ import annotations
+
+import pytest
+
+from articles import publishing, releases
+from articles.models import Article, Correction, Release
+from articles.task_types import RELEASE
+from scheduling.models import TaskInfoLog
+from scheduling.worker import Worker
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Status = Article.Status
+
+
+def test_release_and_articles_have_the_time_from_which_readers_saw_them() -> None:
+    irene = make_editor("irene")
+    live = {"status": Status.PUBLISHED, "publish_at": soon(hours=-2), "published_at": soon(hours=-2)}
+    new, updated = make_article("New", status=APPROVED), make_article("Updated", **live)
+    publishing.edit(updated, by=irene, changes={"title": "Better"}, correction="It was wrong.")
+    publishing.submit(updated, by=irene)
+    approve(updated)
+    release = make_release(new, updated, by=irene)
+    releases.schedule_release(release, publish_at=soon(seconds=-1), by=irene)
+    Worker().drain()
+    committed_at = TaskInfoLog.objects.get(task_type=RELEASE).executed_at
+    new.refresh_from_db()
+    updated.refresh_from_db()
+    assert Release.objects.get().published_at == committed_at
+    assert (new.published_at, new.goes_live_at) == (committed_at, committed_at)
+    assert (updated.title, updated.text_changed_at) == ("Better", committed_at)
+    assert updated.published_at == live["published_at"]
+    assert Correction.objects.get().published_at == committed_at
+
+
+def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> None:
+    irene = make_editor("irene")
+    release = make_release(make_article("New", status=APPROVED), by=irene)
+    releases.publish_release_now(release, by=irene)
+    releases.roll_back_release(release, by=irene)
+    releases.date_by_commit(release.pk, soon(hours=1))
+    assert (Release.objects.get().published_at, Article.objects.get().published_at) == (release.published_at, None)
