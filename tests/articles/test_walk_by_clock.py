@@ -86,6 +86,7 @@ def test_a_refused_form_describes_the_stored_article(desk: Client) -> None:
     assert refused.status_code == 200
     assert (refused.context["stage"], refused.context["is_live"]) == ("Scheduled", False)
     assert "Went live" not in refused.context["state"]
+    assert "This time is past" in refused.text and "Please correct" not in refused.text, "there is no error below"
 
 
 def shown_to_readers(desk: Client, article: Article) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import Group
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
@@ -41,7 +42,9 @@ class StageForm(forms.Form):
         super().__init__(*args, **options)
         chosen = ReviewStage.objects.filter(group__isnull=False).values("group")  # perhaps without the permission now
         groups = Group.objects.filter(Q(pk__in=reviewing_groups()) | Q(pk__in=chosen))
-        self.fields["group"].queryset = groups.order_by("name")  # type: ignore[attr-defined]
+        field: Any = self.fields["group"]
+        field.queryset = groups.order_by("name")
+        field.label_from_instance = lambda group: gettext(group.name)  # the roles are groups with known names
 
     def choice(self) -> StageChoice | None:
         """The stage; None for an unused row."""

@@ -343,6 +343,13 @@ def form_of(*rows: tuple[str, str, Any]) -> dict[str, Any]:
     return sent
 
 
+def test_the_screen_names_roles_in_the_language_of_the_user() -> None:
+    screens = Client()
+    screens.force_login(make_member(Role.CHIEF, "irene"))
+    page = screens.get(POLICY, headers={"Accept-Language": "zh-hans"}).text
+    assert "总编辑" in page and "Editor-in-chief" not in page
+
+
 def test_stages_are_chosen_on_a_screen_by_who_may_change_the_policy_and_recorded() -> None:
     chief, screens = make_member(Role.CHIEF, "irene"), Client()
     heads = make_group("Desk heads")
