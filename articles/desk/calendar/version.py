@@ -54,7 +54,7 @@ def _following(
 
 
 def _written(request: HttpRequest) -> str:
-    """Differs when anybody has written something that a calendar may show."""
+    """Differs when something was written that a calendar may show."""
     changed = Article.objects.aggregate(last=Max("updated_at"))["last"]
     return version_of(request.user.pk, AuditEntry.objects.version(), changed, request.session.get(LAST_RESCHEDULED))
 
