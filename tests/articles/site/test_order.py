@@ -34,7 +34,9 @@ Status = Article.Status
 BETWEEN = 31
 HEADLINE = "Lock gates open"
 
-NO_LIST = {"article-by-id", "media", "preview", "robots", "sitemap-pages", "channel-list", "live-article-detail"}
+NO_LIST = {
+    "article-by-id", "icon", "media", "preview", "robots", "sitemap-pages", "channel-list", "live-article-detail",
+}  # fmt: skip
 """Readers' addresses that list no articles."""
 
 IN_ANOTHER_ORDER = ("/sitemap", "updated_since=")

@@ -36,8 +36,13 @@ const tabList = panel.querySelector("[role=tablist]");
 const tabs = [...tabList.querySelectorAll("[role=tab]")];
 const shownBy = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
 
-const STORED = `headline.panel.${config.article}`; // the tab of this article that was open last, also after saving
-const first = () => (isPhone.matches ? null : document.getElementById(session.get(STORED)) || tabs[0]);
+// The tab that was open last stays open after saving, also for an article that has its id only since then.
+const STORED = "headline.panel";
+const stored = () => {
+    const { article, tab } = JSON.parse(session.get(STORED)) || {};
+    return (!article || article === config.article) && document.getElementById(tab);
+};
+const first = () => (isPhone.matches ? null : stored() || tabs[0]);
 
 const select = (chosen) => {
     for (const tab of tabs) {
@@ -46,7 +51,7 @@ const select = (chosen) => {
         tab.tabIndex = isChosen || (!chosen && tab === tabs[0]) ? 0 : -1;
         shownBy(tab).hidden = !isChosen;
     }
-    if (chosen) session.set(STORED, chosen.id);
+    if (chosen) session.set(STORED, JSON.stringify({ article: config.article, tab: chosen.id }));
     panel.classList.toggle("is-open", Boolean(chosen));
     form.classList.toggle("has-sheet", Boolean(chosen));
 };
