@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -37,48 +38,47 @@ def desk(client: Client) -> Client:
     return client
 
 
-def situation(name: str, *, is_past: bool, has_run: bool) -> tuple[Situation, State]:
-    """The situation a second before or after its instant, and the state that readers see."""
-    found = SITUATIONS[name](soon(seconds=-1 if is_past else 30))
+def situations(*, is_past: bool, has_run: bool) -> dict[str, tuple[Situation, State]]:
+    """All situations a second after their instant or half a minute before, and the states that readers see."""
+    at = soon(seconds=-1 if is_past else 30)
+    built = {name: build(at) for name, build in SITUATIONS.items()}
     if has_run:
         run_worker()
-    return found, found.expected(found.at + SECOND if is_past else found.at - SECOND, has_run=has_run)
+    now = at + SECOND if is_past else at - SECOND
+    return {name: (one, one.expected(now, has_run=has_run)) for name, one in built.items()}
 
 
 @each_moment
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_the_newsroom_says_what_readers_see(name: str, is_past: bool, has_run: bool, desk: Client) -> None:  # noqa: FBT001
-    found, state = situation(name, is_past=is_past, has_run=has_run)
-    pk = found.article.pk
-    assert shown_to_readers(desk, found.article) == (state is State.LIVE)
-    editor = desk.get(f"{LIST}{pk}/change/")
-    assert editor.context["is_live"] == (state is State.LIVE)
-    assert editor.context["stage"] == LABELS.get(state, editor.context["stage"])
-    listed = {stage for stage in STAGES.values() if pk in ids(desk.get(f"{LIST}?stage={stage}"))}
-    assert listed == ({STAGES[state]} if state in STAGES else set())
-    said = desk.get(f"{API}{pk}/").json()
-    assert said["state"] == state
-    assert (said["published_at"] is not None) == (state in (State.LIVE, State.UNPUBLISHED))
-    assert (said["status"] == Article.Status.PUBLISHED) == (state is State.LIVE)
-    filtered = {one for one in State if pk in {row["id"] for row in desk.get(f"{API}?state={one}").json()["results"]}}
-    assert filtered == {state}
-    statuses = Article.Status.values
-    by_status = [value for value in statuses if pk in results(desk.get(f"{API}?status={value}"))]
-    assert by_status == [said["status"]]
+def test_the_newsroom_says_what_readers_see(desk: Client, subtests: Any, is_past: bool, has_run: bool) -> None:  # noqa: FBT001
+    found = situations(is_past=is_past, has_run=has_run)
+    stages = {stage: ids(desk.get(f"{LIST}?stage={stage}")) for stage in STAGES.values()}
+    states = {state: results(desk.get(f"{API}?state={state}")) for state in State}
+    statuses = {status: results(desk.get(f"{API}?status={status}")) for status in Article.Status.values}
+    for name, (one, state) in found.items():
+        with subtests.test(name):
+            pk = one.article.pk
+            assert shown_to_readers(one.article) == (state is State.LIVE)
+            assert_editor_says(desk.get(f"{LIST}{pk}/change/").context, state)
+            assert containing(stages, pk) == ([STAGES[state]] if state in STAGES else [])
+            said = desk.get(f"{API}{pk}/").json()
+            assert (said["state"], containing(states, pk)) == (state, [state])
+            assert (said["published_at"] is not None) == (state in (State.LIVE, State.UNPUBLISHED))
+            assert (said["status"] == Article.Status.PUBLISHED) == (state is State.LIVE)
+            assert containing(statuses, pk) == [said["status"]]
 
 
-@each_moment
-@pytest.mark.parametrize("name", SITUATIONS)
-def test_the_editor_offers_what_is_possible_by_the_clock(name: str, is_past: bool, has_run: bool, desk: Client) -> None:  # noqa: FBT001
-    found, state = situation(name, is_past=is_past, has_run=has_run)
-    actions = desk.get(f"{LIST}{found.article.pk}/change/").context["actions"]
+def assert_editor_says(context: Any, state: State) -> None:
+    """The article form describes and offers what is true by the clock."""
+    assert context["is_live"] == (state is State.LIVE)
+    assert context["stage"] == LABELS.get(state, context["stage"])
+    actions = context["actions"]
     names = {action.name for action in (actions.primary, *actions.alternatives, *actions.removals) if action}
     assert ("_step_unpublish" in names) == (state is State.LIVE)
     assert ("_step_republish" in names) == (state is State.UNPUBLISHED)
 
 
 def test_a_refused_form_describes_the_stored_article(desk: Client) -> None:
-    found, _state = situation("article", is_past=False, has_run=False)
+    found = SITUATIONS["article"](soon(seconds=30))
     page = f"{LIST}{found.article.pk}/change/"
     form = {field.name: field.value() or "" for field in desk.get(page).context["adminform"].form}
     wall = (found.at - timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%S")
@@ -89,7 +89,7 @@ def test_a_refused_form_describes_the_stored_article(desk: Client) -> None:
     assert "This time is past" in refused.text and "Please correct" not in refused.text, "there is no error below"
 
 
-def shown_to_readers(desk: Client, article: Article) -> bool:
+def shown_to_readers(article: Article) -> bool:
     return Client().get(f"/api/v1/articles/{article.pk}/").status_code == 200
 
 
@@ -99,3 +99,8 @@ def ids(page: Any) -> set[int]:
 
 def results(answer: Any) -> set[int]:
     return {row["id"] for row in answer.json()["results"]}
+
+
+def containing(found: Mapping[Any, set[int]], pk: int) -> list[Any]:
+    """The filters that find the article."""
+    return [key for key, found_ids in found.items() if pk in found_ids]

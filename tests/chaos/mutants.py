@@ -16,7 +16,16 @@ from tests.chaos.checker import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE
 from tests.chaos.script import Scenario
 from tests.harness import base_dir
 
-_COPIED = ("articles", "headline", "scheduling", "templates", "tests", "manage.py", "gunicorn.conf.py")
+_COPIED = (
+    "articles",
+    "headline",
+    "scheduling",
+    "templates",
+    "tests",
+    "manage.py",
+    "gunicorn.conf.py",
+    "pyproject.toml",
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,7 @@ class Mutant:
     faults: Collection[str] = ()  #: of the random proof
     scenario: Scenario | None = None  #: instead of that
     has_cdn: bool = True
+    tests: Collection[str] = ()  #: that show it, instead of the proof
 
     def source(self) -> str:
         """The changed file. AssertionError if the text is not there exactly once."""
@@ -284,3 +294,101 @@ MUTANTS = (
         scenario=scenarios.purged_by_workers_that_die,
     ),
 )
+
+_WALKS = ("tests/articles/test_every_screen_by_clock.py", "tests/articles/test_walk_by_clock.py")
+_ORDER = ("tests/articles/site/test_order.py",)
+_REVIEW = ("tests/articles/desk/review",)
+_FORMER = "article.created_at.replace(year=2000, day=1)"
+"""An instant before the clock changed anything: what the stored status alone says without a worker."""
+
+
+def _shown(name: str, path: str, text: str, without: str, tests: Collection[str] = _WALKS) -> Mutant:
+    return Mutant(name, path, text, without, frozenset(), tests=tests)
+
+
+SHOWN = (
+    _shown(
+        "a status is that of the clock", "articles/models/state.py", "if article.is_out_at(now) else", "if False else"
+    ),
+    _shown(
+        "a filter by state asks the clock",
+        "articles/models/state.py",
+        "State.LIVE: visible & due_at(now) & not_over_at(now),",
+        "State.LIVE: Q(status=Status.PUBLISHED),",
+    ),
+    *(
+        _shown(f"{screen} says what readers see now", path, text, text.replace(now, _FORMER))
+        for screen, path, text, now in (
+            ("the editor", "articles/desk/editor/state.py", "found = state_at(article, now)", "now"),
+            ("a sentence", "articles/desk/transitions.py", "found = state_at(article, now)", "now"),
+            (
+                "the list",
+                "articles/desk/articles/changelist.py",
+                "state_at(article, article.asked_at.replace(tzinfo=UTC))",
+                "article.asked_at.replace(tzinfo=UTC)",
+            ),
+            (
+                "the calendar",
+                "articles/desk/calendar/sources.py",
+                "found = state_at(article, collector.now)",
+                "collector.now",
+            ),
+            ("the palette", "articles/desk/palette/sources.py", "(state_at(article, now).label,", "now"),
+            (
+                "the API's state",
+                "articles/api/article_serializers.py",
+                "state_at(article, self._now).state.value",
+                "self._now",
+            ),
+            (
+                "the API's status",
+                "articles/api/article_serializers.py",
+                "status_at(article, self._now).value",
+                "self._now",
+            ),
+        )
+    ),
+    _shown(
+        "the board says what readers see now",
+        "articles/desk/monitoring/cards.py",
+        "found = state_at(article, now)",
+        f"found = state_at(article, {_FORMER})",
+        ("tests/articles/desk/monitoring/test_board.py",),
+    ),
+    _shown(
+        "readers' lists are in the order in which readers got them",
+        "articles/models/article.py",
+        'NEWEST_FIRST = ("-goes_live_at", "-id")',
+        'NEWEST_FIRST = ("-publish_at", "-id")',
+        _ORDER,
+    ),
+    _shown(
+        "related articles are in that order, too",
+        "articles/pages/related.py",
+        '"-shared", "-goes_live_at", "-pk"',
+        '"-shared", "-publish_at", "-pk"',
+        _ORDER,
+    ),
+    _shown(
+        "so is what a search finds",
+        "articles/search/query.py",
+        'RANKED = ("-rank", "-goes_live_at", "-id")',
+        'RANKED = ("-rank", "-publish_at", "-id")',
+        _ORDER,
+    ),
+    _shown(
+        "an approval after the time asks first",
+        "articles/desk/review/decision.py",
+        "                _ask_first(request, article)\n",
+        "",
+        _REVIEW,
+    ),
+    _shown(
+        "a release is dated by its commit",
+        "articles/releases/run.py",
+        "    if before >= committed_at:\n",
+        "    if before:\n",
+        ("tests/articles/releases",),
+    ),
+)
+"""What users see, each with a mutant that the tests of it must find."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import subprocess
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
+from pytest import ExitCode
 
 from tests.chaos.checker import Verdict
 from tests.chaos.faults import KINDS
-from tests.chaos.mutants import MUTANTS, STAMPED_BEFORE, Mutant
+from tests.chaos.mutants import MUTANTS, SHOWN, STAMPED_BEFORE, Mutant
 from tests.chaos.proof import Load, Proof, prove, say
 from tests.chaos.report import as_text
 from tests.chaos.script import play
-from tests.harness import Stand, base_dir
+from tests.harness import Stand, base_dir, python
 
 SECONDS, SEEDS = 25.0, (1, 2, 3, 4, 5)
 LOAD = Load(editors=4, readers=3, pause=0.15, reading_pause=0.08)
@@ -30,7 +33,7 @@ def names(mutant: Mutant) -> str:
     return mutant.name
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, STAMPED_BEFORE], ids=names)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *SHOWN, STAMPED_BEFORE], ids=names)
 def test_the_text_of_each_mutant_is_in_the_source(mutant: Mutant) -> None:
     ast.parse(mutant.source())
 
@@ -61,6 +64,17 @@ def test_each_mutant_is_found(stand: Stand, tmp_path: Path, mutant: Mutant) -> N
             say(f"\n{mutant.name}: {len(found)} violations, such as {found[0]}")
             return
     pytest.fail(f"survived: {mutant.name}")
+
+
+@pytest.mark.mutants
+@pytest.mark.parametrize("mutant", SHOWN, ids=names)
+def test_each_mutant_of_what_users_see_is_found(tmp_path: Path, mutant: Mutant) -> None:
+    source = mutant.make(tmp_path / "source")
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--exitfirst", *mutant.tests]
+    environment = {"PATH": os.environ["PATH"], "TEST_DATABASE": "sqlite"}
+    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.TESTS_FAILED, f"survived: {mutant.name}\n{done.stdout}{done.stderr}"
+    say(f"\n{mutant.name}: {done.stdout.splitlines()[-2]}")
 
 
 def verdicts(stand: Stand, directory: Path, mutant: Mutant, source: Path) -> Iterator[Verdict]:

@@ -38,7 +38,9 @@ def test_nothing_of_headline_and_summary_is_cut_off(page: Page, text: str, width
         )
         shown = screenshot(page, field)
         # By whole pixels, so that all lines are rounded to the same ones.
-        field.evaluate("field => (field.style.paddingBlock = `${parseFloat(getComputedStyle(field).paddingTop) + 22}px`)")
+        field.evaluate(
+            "field => (field.style.paddingBlock = `${parseFloat(getComputedStyle(field).paddingTop) + 22}px`)"
+        )
         assert screenshot(page, field) == shown, "with more room around it the text looks the same"
         field.evaluate("field => (field.style.visibility = 'hidden')")
 
