@@ -17,6 +17,8 @@ from django.core.cache import caches
 from django.utils.connection import ConnectionProxy
 from prometheus_client import Counter
 
+from scheduling.round_trips import SLOW, RoundTrips
+
 logger = logging.getLogger(__name__)
 
 RESPONSES = "responses"
@@ -28,6 +30,9 @@ RUN = "pages:run"
 """The key of the id of the server that the other keys were written to; see `articles.cache.server`."""
 
 _RETRY = 1.0  # seconds before an unreachable cache is tried again
+_LONGEST_PAUSE = 8.0  # seconds before a slow one is
+_LONGEST_CHAIN = 10  # exceptions
+_SLOW_ONES = 8  # slow round trips in a row, as some are slow by what else this process does
 
 errors = Counter("headline_cache_errors", "Response cache commands that failed", ["command"])
 
@@ -37,31 +42,70 @@ class CacheFailed(Exception):
 
 
 class Reachable:
-    """Whether the cache is believed reachable; limits the timeouts of an unreachable one to one a second."""
+    """Whether the cache is worth asking: it is left alone for a while if it is unreachable, or slower than no cache.
+
+    So an unreachable one costs one timeout a second, and a slow one some round trips in growing pauses.
+    """
 
     def __init__(self) -> None:
         self._again_at = float("-inf")
+        self._round_trips = RoundTrips(_SLOW_ONES)
+        self._times_slow = 0
 
     def __bool__(self) -> bool:
         return time.monotonic() >= self._again_at
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether it answers, but only slowly."""
+        return self._times_slow > 0
+
     def mark_unreachable(self) -> None:
         """Do not use the cache for `_RETRY` seconds."""
+        self._times_slow = 0
         self._again_at = time.monotonic() + _RETRY
+
+    def took(self, seconds: float) -> None:
+        """Note a round trip; after some slow ones, the cache is not used for a while."""
+        self._round_trips.add(seconds)
+        if self._round_trips.are_slow:
+            self._rest(seconds)
+        elif seconds <= SLOW and self.is_slow:
+            logger.warning("the response cache is quick again")
+            self._times_slow = 0
+
+    def _rest(self, seconds: float) -> None:
+        if not self.is_slow:
+            logger.warning("the response cache takes %.0f ms to answer; pages are built without it", seconds * 1000)
+        if self:  # of several threads that notice it, one
+            self._times_slow += 1
+            self._again_at = time.monotonic() + min(_RETRY * 2 ** (self._times_slow - 1), _LONGEST_PAUSE)
 
 
 reachable = Reachable()
 
 
 @contextmanager
-def command(name: str) -> Iterator[None]:
-    """Count any exception in the block and raise it as `CacheFailed`."""
+def command(name: str, *, round_trips: int = 1) -> Iterator[None]:
+    """Count any exception in the block and raise it as `CacheFailed`; note how long a round trip took."""
+    begun = time.monotonic()
     try:
         yield
     except Exception as error:  # each backend has its own exceptions
         errors.labels(name).inc()
         logger.debug("the response cache failed to %s: %s", name, error)
         raise CacheFailed(str(error)) from error
+    reachable.took((time.monotonic() - begun) / round_trips)
+
+
+def got_no_answer(failure: CacheFailed) -> bool:
+    """Whether a command failed because the cache did not answer in time, and not by what it answered."""
+    error: BaseException | None = failure
+    for _link in range(_LONGEST_CHAIN):  # clients build chains that lead back to themselves
+        if error is None or isinstance(error, OSError):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, OSError)
 
 
 def read_with_ttl(keys: Sequence[str]) -> tuple[dict[str, Any], float | None]:
@@ -102,8 +146,10 @@ class FastReader(threading.local):
         try:
             if client is not self._client:
                 self._connect(client)
+            begun = time.monotonic()
             self._connection.send_packed_command(self._command, check_health=False)
             value = self._connection.read_response()
+            reachable.took(time.monotonic() - begun)
             return None if value is None else client.decode(value)
         except Exception as error:  # each backend has its own exceptions
             logger.debug("the response cache's generation could not be read: %s", error)

@@ -73,7 +73,7 @@ def run_purge(articles: Sequence[int], tags: Sequence[str], *, is_repeated: bool
     does so again once the cache is invalidated.
     """
     found = {*tags, *(tags_of(articles) if articles else ())}
-    is_invalidated = bool(reachable) and invalidate(found)
+    is_invalidated = (bool(reachable) or reachable.is_slow) and invalidate(found, takes_time=True)
     if is_invalidated or not is_repeated:
         _send_purges(found)
     if not is_invalidated:

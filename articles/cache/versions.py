@@ -10,8 +10,9 @@ be outdated and is not stored.
 Generations begin with the time. If a cache has an older one than before, it is not the server that took the last
 purges, or no longer has their keys, and all responses in it are invalidated.
 
-A cache that fails to take a purge is cleared, which a full one still allows. If that fails too, this process does not
-use the cache until the purge succeeds; the purge task does the same for the other processes.
+A cache that refuses a purge is cleared, which a full one still allows. If that fails too, or it does not answer, this
+process does not use the cache until the purge succeeds; the purge task does the same for the other processes. It also
+purges a slow cache, for which no request waits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from typing import Any
 
 from django.conf import settings
 
-from articles.cache.backend import CacheFailed, FastReader, command, reachable, read_with_ttl, responses
+from articles.cache.backend import (
+    CacheFailed,
+    FastReader,
+    command,
+    got_no_answer,
+    reachable,
+    read_with_ttl,
+    responses,
+)
 from articles.cache.tags import SITE
 from articles.cache.ttl import MAX_TTL
 
@@ -57,14 +66,16 @@ class _FailedPurges:
     def __bool__(self) -> bool:
         return bool(self._tags)
 
-    def retry(self, tags: Collection[str] = ()) -> bool:
-        """Purge these tags and those that failed before; whether all of it succeeded."""
+    def retry(self, tags: Collection[str] = (), *, takes_time: bool = False) -> bool:
+        """Purge these tags and those that failed before; whether all of it succeeded.
+
+        An unreachable cache is not tried; nor is a slow one, unless that may take time: the purge task does it.
+        """
         if not tags and not self._tags:
             return True
-        has_waited = self._lock.locked()
         with self._lock:
             self._tags |= set(tags)
-            if has_waited and not reachable:  # as the other one has found out just now
+            if not (reachable or (takes_time and reachable.is_slow)):
                 return False
             if self._tags and not _write(self._tags):
                 return False
@@ -233,9 +244,9 @@ def present_epoch() -> str:
     return str(found)
 
 
-def invalidate(tags: Collection[str]) -> bool:
-    """Invalidate the responses with any of these tags; whether it succeeded."""
-    succeeded = _failed.retry(tags)
+def invalidate(tags: Collection[str], *, takes_time: bool = False) -> bool:
+    """Invalidate the responses with any of these tags, also in a slow cache if that may take time; whether it did."""
+    succeeded = _failed.retry(tags, takes_time=takes_time)
     _generation.forget()
     return succeeded
 
@@ -244,7 +255,7 @@ def _write(tags: Collection[str]) -> bool:
     """Begins with the generation: another host, whose clock is ahead, may have written it."""
     try:
         known = _latest.time
-        with command("purge"):
+        with command("purge", round_trips=2):
             if not _latest.note(responses.get(GENERATION), known):
                 responses.delete(EPOCH)
                 tags = [*tags, SITE]
@@ -252,6 +263,10 @@ def _write(tags: Collection[str]) -> bool:
             responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
         _latest.note(version, 0)
     except CacheFailed as failure:
+        if got_no_answer(failure):
+            logger.warning("a purge of the response cache failed; not using it until one succeeds: %s", failure)
+            reachable.mark_unreachable()
+            return False
         logger.warning("a purge of the response cache failed; clearing the cache: %s", failure)
         return _clear()
     return True

@@ -1,4 +1,4 @@
-"""A queue that falls back to the database while Redis is unavailable."""
+"""A queue that falls back to the database while Redis is unavailable, or slower than the database."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import TypeVar
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
+from scheduling.round_trips import SLOW, RoundTrips
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+
+_SLOW_ONES = 3  # slow operations in a row after which a round trip is measured
 
 
 class Availability:
@@ -22,6 +25,7 @@ class Availability:
 
     def __init__(self) -> None:
         self.down_until: float | None = None  #: monotonic time of the next attempt; None while Redis is used
+        self.round_trips = RoundTrips(_SLOW_ONES)
         self._lock = threading.Lock()
 
     def failed(self, error: QueueUnavailable) -> None:
@@ -42,7 +46,8 @@ class Availability:
 class FallbackQueue(DelayQueue):
     """Uses `primary`; after a failure uses `fallback` for `REDIS_RETRY_INTERVAL`, then tries `primary` again.
 
-    So an unreachable Redis costs one short timeout per interval, and callers see no error.
+    So an unreachable Redis costs one short timeout per interval, and callers see no error. One that has become slow is
+    one that fails, since an operation makes several round trips and the database needs none of them.
     """
 
     def __init__(self, primary: DelayQueue, fallback: DelayQueue, availability: Availability | None = None) -> None:
@@ -78,7 +83,7 @@ class FallbackQueue(DelayQueue):
         self._call(lambda queue: queue.requeue(topic, task_ids))
 
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
-        self._call(lambda queue: queue.wait(seconds, before_ms=before_ms))
+        self._call(lambda queue: queue.wait(seconds, before_ms=before_ms), waits=True)
 
     def passes(self, name: str) -> int | None:
         return self._call(lambda queue: queue.passes(name))
@@ -103,17 +108,44 @@ class FallbackQueue(DelayQueue):
         self.fallback.close()
         self.availability.down_until = None
 
-    def _call(self, operation: Callable[[DelayQueue], Result]) -> Result:
+    def _call(self, operation: Callable[[DelayQueue], Result], *, waits: bool = False) -> Result:
         down_until = self.availability.down_until  # read once: another thread may change it
         if down_until is not None and time.monotonic() < down_until:
             return operation(self.fallback)
         try:
             if down_until is not None:
-                self.primary.ping()  # fails sooner than an operation, which may block
+                self._probe()  # fails sooner than an operation, which may block
+            begun = time.monotonic()
             result = operation(self.primary)
+            if not waits:
+                self.availability.round_trips.add(time.monotonic() - begun)
         except QueueUnavailable as error:
             self.availability.failed(error)
             return operation(self.fallback)
         if down_until is not None:
             self.availability.succeeded(down_until)
+        elif not waits:
+            self._leave_if_slow()
         return result
+
+    def _leave_if_slow(self) -> None:
+        """Fall back from a slow server. An operation is more than a round trip, so one is measured before."""
+        if not self.availability.round_trips.are_slow:
+            return
+        try:
+            self._probe()
+        except QueueUnavailable as error:
+            self.availability.failed(error)
+
+    def _probe(self) -> None:
+        """Raise `QueueUnavailable` if the server does not answer, or slowly. The first call may have to connect."""
+        quickest = min(_seconds(self.primary.ping) for _attempt in range(2))
+        if quickest > SLOW:
+            raise QueueUnavailable(f"Redis is slow: it takes {quickest * 1000:.0f} ms to answer")
+        self.availability.round_trips = RoundTrips(_SLOW_ONES)
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    begun = time.monotonic()
+    call()
+    return time.monotonic() - begun

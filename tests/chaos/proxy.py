@@ -33,6 +33,7 @@ class Proxy:
         self._silent: frozenset[str] = frozenset()  # directions in which nothing passes on any connection
         self._delay = 0.0
         self._is_over = False
+        self.forwarded = 0  #: pieces of data, in both directions
 
     def lose_next_ids(self) -> None:
         """Drop the next reply with ids, and the connection; sets `lost` when it happened."""
@@ -121,6 +122,7 @@ class Proxy:
                     break
                 if self._delay:
                     time.sleep(self._delay)
+                self.forwarded += 1
                 sink.sendall(data)
         except OSError:
             pass

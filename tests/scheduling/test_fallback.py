@@ -72,3 +72,60 @@ def test_all_threads_fall_back_together() -> None:
     waiting = queue.for_thread()
     queue.requeue(("probe.note", 0), [1])
     assert waiting.name == "database"
+
+
+class SlowQueue(FullQueue):
+    """A Redis whose round trips and other operations take that long, by a clock that passes by them alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.round_trip, self.more = 0.0, 0.0, 0.0
+
+    def ping(self) -> None:
+        self.now += self.round_trip
+
+    def promote(self, *, now_ms: int) -> int:
+        self.now += self.round_trip + self.more
+        return 0
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowQueue:
+    found = SlowQueue()
+    monkeypatch.setattr(fallback, "time", SimpleNamespace(monotonic=lambda: found.now))
+    return found
+
+
+def test_a_redis_that_is_slower_than_the_database_is_not_used_until_it_is_quick(slow: SlowQueue) -> None:
+    queue = FallbackQueue(slow, DatabaseQueue())
+    slow.round_trip = 0.1
+    for _operation in range(4):
+        queue.promote(now_ms=0)
+    assert queue.name == "database"
+    before = slow.now
+    for _operation in range(100):
+        queue.promote(now_ms=0)
+    assert slow.now == before
+    slow.now += 2.0
+    queue.promote(now_ms=0)
+    assert queue.name == "database", "it is still slow"
+    slow.now += 2.0
+    slow.round_trip = 0.001
+    queue.promote(now_ms=0)
+    assert queue.name == "redis"
+
+
+def test_a_redis_with_much_to_do_is_not_taken_for_a_slow_one(slow: SlowQueue) -> None:
+    queue = FallbackQueue(slow, DatabaseQueue())
+    slow.round_trip, slow.more = 0.001, 0.2
+    for _operation in range(20):
+        queue.promote(now_ms=0)
+    assert queue.name == "redis"
+
+
+def test_a_single_pause_of_redis_changes_nothing(slow: SlowQueue) -> None:
+    queue = FallbackQueue(slow, DatabaseQueue())
+    for operation in range(20):
+        slow.round_trip = 0.1 if operation % 3 else 0.001
+        queue.promote(now_ms=0)
+    assert queue.name == "redis"

@@ -30,6 +30,7 @@ from scheduling.models import TaskInfo
 from scheduling.services import read_database_clock
 from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.chaos.proxy import Proxy
 from tests.harness import Server, free_port, start_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,6 +103,13 @@ def fill(server: Server) -> None:
     with redis.Redis.from_url(f"{server.url}/0") as client:
         client.set("filler", b"x" * 4_000_000)
         client.config_set("maxmemory", 2_000_000)
+
+
+def generation(server: Server) -> bytes:
+    """What every purge changes, read directly."""
+    with redis.Redis.from_url(f"{server.url}/0") as client:
+        (key,) = client.keys(f"*{versions.GENERATION}")
+        return bytes(client.get(key))
 
 
 def failures(name: str) -> float:
@@ -312,6 +320,36 @@ def test_a_task_purges_for_a_process_that_cannot_reach_the_cache(own_redis: Serv
     assert article.title in get("/").text
 
 
+def test_a_slow_cache_is_left_alone_and_purged_by_a_task(
+    own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cached page would cost more than a new one, and each change would wait for several round trips."""
+    monkeypatch.setattr(backend, "_RETRY", 600.0)
+    monkeypatch.setattr(backend, "_LONGEST_PAUSE", 600.0)
+    article = live()
+    with Proxy(own_redis.port) as proxy:
+        settings.CACHES = {**settings.CACHES, "responses": _cache_at(f"redis://127.0.0.1:{proxy.port}/0")}
+        get("/")
+        assert cost("/") == 0
+        with proxy.delay(0.03):
+            for _page in range(20):
+                get("/")
+            assert backend.reachable.is_slow and not backend.reachable
+            sent = proxy.forwarded
+            assert cost("/") > 0
+            publishing.unpublish(article, by=make_editor())
+            assert article.title not in get("/").text
+            assert proxy.forwarded == sent, "neither pages nor changes wait for it"
+            TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+            before = generation(own_redis)
+            run_side_effects([PURGE])
+            assert generation(own_redis) != before, "others may find it quick"
+        backend.reachable._again_at = float("-inf")
+        get("/")
+        assert cost("/") == 0
+        assert not backend.reachable.is_slow
+
+
 @pytest.mark.parametrize(
     "transition", ["unpublish", "retract", "delete", "roll back", "set end", "set end, unrecorded"]
 )
@@ -378,9 +416,9 @@ def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     own_redis.kill()
     tried: list[Collection[str]] = []
 
-    def invalidate(found: Collection[str]) -> bool:
+    def invalidate(found: Collection[str], *, takes_time: bool) -> bool:
         tried.append(found)
-        return versions.invalidate(found)
+        return versions.invalidate(found, takes_time=takes_time)
 
     monkeypatch.setattr(cdn, "invalidate", invalidate)
     for _ in range(2):
