@@ -13,9 +13,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
-from articles.exceptions import InvalidSchedule, NotAllowed
+from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed
 from articles.models import Article, AuditEntry, BulkAction, BulkActionItem
-from articles.publishing import bulk, transitions
+from articles.publishing import bulk, transitions, undo
 from articles.roles import Role
 from articles.task_types import BULK_ACTION
 from articles.workflow import Transition
@@ -480,3 +480,12 @@ def test_undo_goes_back_to_what_readers_saw_though_no_worker_had_recorded_it(
     assert (refusals(done), seen.exists()) == ({}, not was_seen)
     assert refusals(take_back(done)) == {}
     assert seen.exists() == was_seen
+
+
+def test_nothing_is_undone_of_what_has_left_the_site_at_its_time_since(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {"publish_at": soon(hours=-1), "published_at": soon(hours=-1), "unpublish_at": soon(hours=1)}
+    done = do(alice, Transition.REPUBLISH, make_article("Flash sale", status=Status.UNPUBLISHED, **times))
+    monkeypatch.setattr(undo, "read_database_clock", lambda: soon(hours=2))
+    assert refusals(take_back(done)) == {"Flash sale": str(ChangedSince())}
