@@ -61,3 +61,14 @@ def test_a_release_that_unpublishes_what_only_the_clock_had_published_records_bo
     assert Article.objects.get().published_at == begin
     releases.roll_back_release(release, by=irene)
     assert Article.objects.live(soon()).get().status == Status.PUBLISHED
+
+
+def test_preflight_names_the_status_at_the_time_of_the_release() -> None:
+    irene = make_editor("irene")
+    live = {"status": Status.PUBLISHED, "publish_at": soon(hours=-2), "published_at": soon(hours=-2)}
+    article = make_article("Summer sale", unpublish_at=soon(hours=1), **live)
+    release = releases.create_release(name="End of the sale", by=irene)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=irene)
+    releases.schedule_release(release, publish_at=soon(hours=2), by=irene)
+    (problem,) = releases.preflight(release)
+    assert "“Unpublished”" in problem.message
