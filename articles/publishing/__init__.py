@@ -22,7 +22,7 @@ from articles.publishing.bulk import (
     start_bulk_action,
     undo_bulk_action,
 )
-from articles.publishing.by_clock import BY_CLOCK
+from articles.publishing.by_clock import BY_CLOCK, follow_clock
 from articles.publishing.bylines import count_signed, keep_bylines
 from articles.publishing.comparison import NAMES, FieldDiff, compare
 from articles.publishing.duplicates import duplicate
@@ -150,6 +150,7 @@ __all__ = [
     "duplicate",
     "edit",
     "for_review",
+    "follow_clock",
     "gather_articles",
     "held",
     "held_transitions",

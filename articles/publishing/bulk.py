@@ -24,11 +24,12 @@ from articles.exceptions import ArticleError, InvalidSchedule, TooMany, WrongSta
 from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
 from articles.permissions import require
+from articles.publishing.by_clock import follow_clock
 from articles.publishing.schedules import checked_time, refuse_past, reschedule_many, schedule_many
 from articles.publishing.transitions import lock, perform
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION
-from articles.workflow import TRANSITIONS, Input, Transition
+from articles.workflow import TRANSITIONS, Input, Subject, Transition
 from scheduling.services import add_task, lock_by_ids, read_database_clock, retried, trouble_of, update_by_ids
 
 logger = logging.getLogger(__name__)
@@ -230,6 +231,8 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
     try:
         with transaction.atomic():
             lock(article)
+            if TRANSITIONS[Transition(bulk_action.transition)].subject is Subject.ARTICLE and not bulk_action.is_undo:
+                follow_clock(article, read_database_clock())  # an undo goes back to what readers saw
             before = StateSnapshot.of(article)
             apply = _undo if bulk_action.is_undo else _perform
             apply(article, bulk_action, item)

@@ -51,13 +51,18 @@ def unpublish(article: Article, *, by: Actor) -> None:
 @performs(Transition.REPUBLISH)
 @retried
 def republish(article: Article, *, by: Actor) -> None:
-    """Publish an unpublished article again, with its old date; a past time to be unpublished is cleared."""
+    """Publish an unpublished article again, with its old date; a past time to be unpublished is cleared.
+
+    So is an embargo that was set after it went live and has ended.
+    """
     with transition(Transition.REPUBLISH, article, by=by) as context:
         now = context.now
         refuse_embargo(article, now)
         set_target_status(Transition.REPUBLISH, article)
         if article.unpublish_at and article.unpublish_at <= now:
             article.unpublish_at = None
+        if article.published_at and article.embargo_until and article.embargo_until > article.published_at:
+            article.embargo_until = None  # it has ended, and readers had the article before it
         if article.publish_at is None or article.publish_at > now:
             article.publish_at = now
         if article.published_at is None:  # readers never saw it

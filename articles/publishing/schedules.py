@@ -52,7 +52,7 @@ def schedule(article: Article, *, publish_at: datetime, by: Actor, at_once: bool
         refuse_past(moment, context.now, by=by, at_once=at_once)
         refuse_embargo(article, max(moment, context.now))
         article.publish_at = moment
-        refuse_empty_span(article)
+        refuse_empty_span(article, context.now)
 
 
 def schedule_many(articles: Iterable[Article], *, publish_at: datetime, by: Actor, at_once: bool = True) -> int:
@@ -116,7 +116,7 @@ def _retime(
         _refuse_live(rows, now)
     for row in rows:
         refuse_embargo(row, max(row.publish_at or now, now))
-        refuse_empty_span(row)
+        refuse_empty_span(row, now)
     ids = [row.pk for row in rows]
     if not ids:
         return 0
@@ -234,8 +234,10 @@ def refuse_embargo(article: Article, moment: datetime) -> None:
         )
 
 
-def refuse_empty_span(article: Article) -> None:
-    """Raise `InvalidSchedule` when the article would be unpublished before it goes live."""
+def refuse_empty_span(article: Article, now: datetime | None = None) -> None:
+    """Raise `InvalidSchedule` when the article would be unpublished before it goes live, which is not before `now`."""
     begin, end = article.goes_live_at, article.unpublish_at
+    if begin is not None and now is not None:
+        begin = max(begin, now)
     if begin is not None and end is not None and end <= begin:
         raise InvalidSchedule(_("“%(title)s” would be unpublished before it goes live.") % {"title": article.title})

@@ -15,6 +15,7 @@ from articles.models import Article, AuditEntry, Correction, Release, ReleaseMem
 from articles.publishing import (
     adopt_all,
     date_corrections,
+    follow_clock,
     pin_all,
     pinned,
     put_into_columns,
@@ -38,6 +39,8 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     """
     for action, (effect, name) in _EFFECTS.items():
         chosen = [member for member in members if member.action == action]
+        for member in chosen:
+            follow_clock(article_of(member), at)
         states = [StateSnapshot.of(article_of(member)) for member in chosen]
         details = _went_live_over(chosen) if action == Action.UPDATE else None
         effect(release, chosen, at)
@@ -87,10 +90,9 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
 def _unpublish(release: Release, members: Sequence[ReleaseMember], at: datetime) -> None:
     for member in members:
         article = article_of(member)
-        member.old_status, member.title = Status.PUBLISHED, article.title
-        published_at = article.published_at or article.goes_live_at  # a worker may not have stored that it is live
-        article.status, article.published_at = Status.UNPUBLISHED, published_at
-        Article.objects.filter(pk=article.pk).update(status=Status.UNPUBLISHED, published_at=published_at)
+        member.old_status, member.title = article.status, article.title
+        article.status = Status.UNPUBLISHED
+        Article.objects.filter(pk=article.pk).update(status=article.status, published_at=article.published_at)
     emit(ArticlesUnpublished([article_of(member).pk for member in members]))
 
 

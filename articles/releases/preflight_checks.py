@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from articles.models import Article, Release, ReleaseMember
+from articles.models import Article, Release, ReleaseMember, status_at
 from articles.text import format_time_exactly
 from scheduling.services import read_database_clock
 
@@ -101,7 +101,7 @@ def _is_not_live(article: Article, moment: datetime) -> Iterator[BlockingIssue]:
         yield (
             "not_out",
             _("Readers do not see it at that time (it is “%(status)s”), so there is nothing to change.")
-            % {"status": article.get_status_display()},
+            % {"status": status_at(article, moment).label},
         )
 
 

@@ -13,15 +13,24 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
-from articles.exceptions import InvalidSchedule, NotAllowed
+from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed
 from articles.models import Article, AuditEntry, BulkAction, BulkActionItem
-from articles.publishing import bulk, transitions
+from articles.publishing import bulk, transitions, undo
 from articles.roles import Role
 from articles.task_types import BULK_ACTION
 from articles.workflow import Transition
 from scheduling.models import TaskInfo
 from scheduling.side_effects import run_side_effects
-from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, publish_tasks, soon
+from tests.articles.factories import (
+    APPROVED,
+    EARLY,
+    make_article,
+    make_editor,
+    make_member,
+    make_user,
+    publish_tasks,
+    soon,
+)
 from tests.conftest import Site
 
 pytestmark = pytest.mark.django_db
@@ -455,3 +464,28 @@ def test_a_lost_connection_is_not_taken_for_a_fault_of_the_article(
         with pytest.raises(OperationalError):
             do(alice, Transition.SUBMIT, *some(2))
     assert finished(BulkAction.objects.get()).counts() == {"total": 2, "done": 2, "refused": 0}
+
+
+@pytest.mark.parametrize("transition", [Transition.UNPUBLISH, Transition.REPUBLISH])
+def test_undo_goes_back_to_what_readers_saw_though_no_worker_had_recorded_it(
+    alice: User, transition: Transition
+) -> None:
+    times = {"publish_at": soon(hours=-1), "cleared_at": EARLY}
+    if transition is Transition.REPUBLISH:
+        times["unpublish_at"] = soon(minutes=-1)
+    article = make_article("Flash sale", status=APPROVED, **times)
+    seen = Article.objects.live(soon()).filter(pk=article.pk)
+    was_seen = seen.exists()
+    done = do(alice, transition, article)
+    assert (refusals(done), seen.exists()) == ({}, not was_seen)
+    assert refusals(take_back(done)) == {}
+    assert seen.exists() == was_seen
+
+
+def test_nothing_is_undone_of_what_has_left_the_site_at_its_time_since(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {"publish_at": soon(hours=-1), "published_at": soon(hours=-1), "unpublish_at": soon(hours=1)}
+    done = do(alice, Transition.REPUBLISH, make_article("Flash sale", status=Status.UNPUBLISHED, **times))
+    monkeypatch.setattr(undo, "read_database_clock", lambda: soon(hours=2))
+    assert refusals(take_back(done)) == {"Flash sale": str(ChangedSince())}

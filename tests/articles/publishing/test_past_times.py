@@ -17,7 +17,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.exceptions import NotAllowed, NotRescheduled, TimePast
+from articles.exceptions import InvalidSchedule, NotAllowed, NotRescheduled, TimePast
 from articles.models import Article, BulkActionItem, Release
 from articles.publishing import bulk
 from articles.roles import Role
@@ -25,6 +25,7 @@ from articles.workflow import Transition
 from scheduling.services import read_database_clock
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     make_article,
     make_channel,
     make_editor,
@@ -297,3 +298,12 @@ def test_publishers_may_ask_for_it(alice: User) -> None:
     article = waiting()
     publishing.schedule(article, publish_at=soon(hours=-4), by=make_member(Role.PUBLISHER))
     assert is_live(article)
+
+
+def test_no_past_time_is_accepted_for_an_article_whose_end_is_past(alice: User) -> None:
+    article = waiting(publish_at=None, unpublish_at=soon(hours=-1), cleared_at=EARLY)
+    with pytest.raises(InvalidSchedule, match="would be unpublished before it goes live"):
+        publishing.schedule(article, publish_at=soon(hours=-2), by=alice)
+    with pytest.raises(InvalidSchedule, match="would be unpublished before it goes live"):
+        publishing.schedule_many([article], publish_at=soon(hours=-2), by=alice)
+    assert Article.objects.get().publish_at is None

@@ -205,6 +205,24 @@ def test_republishing_after_the_time_to_be_unpublished_clears_that_time(editor: 
     assert Article.objects.live(soon()).exists()
 
 
+def test_a_republished_article_keeps_its_date_though_an_embargo_has_ended_since(editor: User) -> None:
+    first = soon(hours=-2)
+    article = make_article(
+        status=Status.UNPUBLISHED, publish_at=first, published_at=first, embargo_until=soon(minutes=-1)
+    )
+    publishing.republish(article, by=editor)
+    assert (article.published_at, article.goes_live_at, article.embargo_until) == (first, first, None)
+
+
+def test_a_republished_article_keeps_the_embargo_with_which_it_went_live(editor: User) -> None:
+    first = soon(hours=-2)
+    article = make_article(
+        status=Status.UNPUBLISHED, publish_at=soon(hours=-3), published_at=first, embargo_until=first
+    )
+    publishing.republish(article, by=editor)
+    assert (article.published_at, article.goes_live_at, article.embargo_until) == (first, first, first)
+
+
 def test_a_transition_of_a_deleted_article_is_an_error(editor: User) -> None:
     article = make_article(status=APPROVED)
     Article.objects.all().delete()

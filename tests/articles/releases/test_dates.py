@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from articles import publishing, releases
-from articles.models import Article, Correction, Release
-from articles.task_types import RELEASE
+from articles.audit import PUBLISHED, UNPUBLISHED
+from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember
+from articles.task_types import PUBLISH, RELEASE
 from scheduling.models import TaskInfoLog
 from scheduling.worker import Worker
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,3 +44,31 @@ def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> N
     releases.roll_back_release(release, by=irene)
     releases.date_by_commit(release.pk, soon(hours=1))
     assert (Release.objects.get().published_at, Article.objects.get().published_at) == (release.published_at, None)
+
+
+def test_a_release_that_unpublishes_what_only_the_clock_had_published_records_both() -> None:
+    irene = make_editor("irene")
+    begin = soon(minutes=-5)
+    article = make_article("Flash sale", status=APPROVED, publish_at=begin, cleared_at=EARLY)
+    release = releases.create_release(name="End of the sale", by=irene)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=irene)
+    releases.publish_release_now(release, by=irene)
+    entries = AuditEntry.objects.of(article).filter(action__in=(PUBLISHED, UNPUBLISHED)).order_by("pk")
+    steps = [(Status.APPROVED, Status.PUBLISHED), (Status.PUBLISHED, Status.UNPUBLISHED)]
+    assert list(entries.values_list("old_status", "new_status")) == steps
+    task = TaskInfoLog.objects.get(task_type=PUBLISH, key=str(article.pk))
+    assert (task.status, task.worker) == (TaskInfoLog.Status.EXECUTED, publishing.BY_CLOCK)
+    assert Article.objects.get().published_at == begin
+    releases.roll_back_release(release, by=irene)
+    assert Article.objects.live(soon()).get().status == Status.PUBLISHED
+
+
+def test_preflight_names_the_status_at_the_time_of_the_release() -> None:
+    irene = make_editor("irene")
+    live = {"status": Status.PUBLISHED, "publish_at": soon(hours=-2), "published_at": soon(hours=-2)}
+    article = make_article("Summer sale", unpublish_at=soon(hours=1), **live)
+    release = releases.create_release(name="End of the sale", by=irene)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=irene)
+    releases.schedule_release(release, publish_at=soon(hours=2), by=irene)
+    (problem,) = releases.preflight(release)
+    assert "“Unpublished”" in problem.message
