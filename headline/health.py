@@ -28,6 +28,7 @@ from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from scheduling.services.measuring import (
     failed_by_type,
@@ -98,20 +99,23 @@ def report() -> problems.Report:
     wait(futures, WAIT_TIMEOUT)
     return {
         "database": "ok",
-        "redis": _result(redis, "unreachable"),
-        "cache": _result(cache, "unreachable"),
+        "redis": _result("redis", redis, "unreachable"),
+        "cache": _result("cache", cache, "unreachable"),
         "proxy_not_counted": uncounted_proxy.is_set(),
-        **_result(figures, {"database": "unusable"}),
+        **_result("database", figures, {"database": "unusable"}),
     }
 
 
-def _result(future: Future[Any], otherwise: Any) -> Any:
+def _result(name: str, future: Future[Any], otherwise: Any) -> Any:
     """The result, or `otherwise` if there is none yet."""
+    source = f"probe of {name}"
     try:
-        return future.result(0)
+        result = future.result(0)
     except Exception as error:
-        logger.warning("a probe failed: %s", error or type(error).__name__)
+        incidents.failed(logger, source, f"a {source} failed: {error or type(error).__name__}", level=logging.WARNING)
         return otherwise
+    incidents.succeeded(source)
+    return result
 
 
 def _check_redis() -> str:

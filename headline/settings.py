@@ -157,6 +157,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "headline.content_security.BrowserPolicyMiddleware",
     "headline.probe_middleware.ProbesMiddleware",
+    "headline.unavailable.RecoveryMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "headline.accounts.middleware.SessionMiddleware",
     "articles.middleware.NoStoreMiddleware",
