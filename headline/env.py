@@ -247,11 +247,19 @@ def _require(*modules: str, name: str, lock: str) -> None:
 
 def directory(name: str, *, default: Path) -> Path:
     """A directory, created if missing; relative to the project."""
-    path = BASE_DIR / (text(name) or default)
+    return _made(name, BASE_DIR / (text(name) or default))
+
+
+def subdirectory(name: str, path: Path) -> Path:
+    """A directory below that of the variable `name`, created if missing."""
+    return _made(name, path)
+
+
+def _made(name: str, path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fault = f"is {str(path)!r}, which cannot be made ({error.strerror})"
+        fault = f"needs {str(path)!r}, which cannot be made ({error.strerror})"
         raise WrongEnvironment(name, fault, "name a directory that you may write") from error
     return path
 

@@ -1,8 +1,9 @@
 """Health probes: `/healthz` (liveness) and `/readyz` (readiness, with problems).
 
-`/readyz` returns 503 only if the database is unusable, because only then pages cannot be served. Redis down, no live
-worker, a database that refuses the workers' writes, failing or overdue tasks make the status "degraded", with 200: the
-queue falls back to the database, articles go live by the clock alone, and removing web servers would not help.
+`/readyz` returns 503 only if the database is unusable, because only then pages cannot be served. Redis down, images
+that cannot be stored, no live worker, a database that refuses the workers' writes, failing or overdue tasks make the
+status "degraded", with 200: the queue falls back to the database, articles go live by the clock alone, and removing web
+servers would not help.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from django.views.decorators.http import require_safe
 
 from headline.accounts.address import uncounted_proxy
 from headline.doctor import problems
+from headline.media_probe import media_is_writable
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -95,12 +97,13 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 def report() -> problems.Report:
     """The state of the database, Redis, the cache and the workers, after two seconds at most."""
-    redis, cache, figures = futures = [_redis.start(), _cache.start(), _database.start()]
+    redis, cache, media, figures = futures = [_redis.start(), _cache.start(), _media.start(), _database.start()]
     wait(futures, WAIT_TIMEOUT)
     return {
         "database": "ok",
         "redis": _result("redis", redis, "unreachable"),
         "cache": _result("cache", cache, "unreachable"),
+        "media": _result("media", media, "unwritable"),
         "proxy_not_counted": uncounted_proxy.is_set(),
         **_result("database", figures, {"database": "unusable"}),
     }
@@ -141,6 +144,10 @@ def _check_cache() -> str:
     return "ok"
 
 
+def _check_media() -> str:
+    return "ok" if media_is_writable() else "unwritable"
+
+
 def clock_offset() -> float:
     """Seconds by which the database's clock is ahead of this machine's, within the duration of the query."""
     before = time.time()
@@ -169,4 +176,5 @@ def _check_database() -> dict[str, Any]:
 
 _redis = Probe(_check_redis)
 _cache = Probe(_check_cache)
+_media = Probe(_check_media)
 _database = Probe(_check_database)

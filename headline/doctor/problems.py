@@ -101,6 +101,14 @@ _PROBLEMS = (
         _("Set its maxmemory-policy to allkeys-lru."),
     ),
     Problem(
+        "media_unwritable",
+        Area.DISK,
+        Level.FAILURE,
+        _equals("media", "unwritable"),
+        _("Images cannot be stored: what editors upload is refused."),
+        _("Let the web servers write DATA_DIR, or correct MEDIA_STORAGE; the log names the error."),
+    ),
+    Problem(
         "worker_without_redis",
         Area.WORKERS,
         Level.WARNING,

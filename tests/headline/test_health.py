@@ -18,7 +18,11 @@ from django.db import connection
 from django.test import Client
 
 from headline.accounts.address import uncounted_proxy
+from headline.backup.storage import media_files
+from headline.doctor.examine import examine
+from headline.doctor.findings import Area, Level
 from headline.health import Probe
+from headline.media_probe import media_is_writable
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
 from tests.conftest import Site, StartManage
@@ -89,6 +93,20 @@ def test_all_is_well(client: Client, worker: WorkerHeartbeat) -> None:
     assert 0 <= report["heartbeat_age_seconds"] < 60
     assert report["lateness_ms"]["count"] == 1
     assert report["lateness_ms"]["p50"] == report["lateness_ms"]["p99"] == report["lateness_ms"]["max"] >= 0
+
+
+def test_a_directory_that_cannot_be_written_is_seen(
+    client: Client, worker: WorkerHeartbeat, settings: Any, tmp_path: Path
+) -> None:
+    """Such as on a disk that the kernel has made read-only."""
+    assert (ready(client)["media"], list(media_files())) == ("ok", [])
+    (tmp_path / "file").touch()
+    settings.MEDIA_ROOT = tmp_path / "file" / "media"
+    media_is_writable.forget()
+    report = ready(client)
+    assert (report["status"], report["media"], report["problems"]) == ("degraded", "unwritable", ["media_unwritable"])
+    findings = [finding for finding in examine(outward=False) if finding.area is Area.DISK]
+    assert [finding.level for finding in findings] == [Level.FAILURE]
 
 
 def test_a_web_server_without_a_worker_still_serves_readers(client: Client, worker: WorkerHeartbeat) -> None:
