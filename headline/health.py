@@ -29,7 +29,7 @@ from headline.media_probe import media_is_writable
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
 from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from scheduling.services.measuring import (
@@ -44,6 +44,7 @@ from scheduling.services.measuring import (
 logger = logging.getLogger(__name__)
 
 WAIT_TIMEOUT = 2.0  #: seconds a probe waits for the database and for Redis
+_REFUSALS = frozenset({"AuthenticationError", "AuthorizationError", "NoPermissionError"})  # of Redis clients
 LATENESS_MINUTES = 15  #: minutes of the lateness figures
 
 
@@ -128,6 +129,8 @@ def _check_redis() -> str:
         get_queue().ping()
     except QueueFull:
         return "full"
+    except QueueRefused:
+        return "refused"
     except QueueUnavailable:
         return "unreachable"
     return "ok"
@@ -140,8 +143,17 @@ def _check_cache() -> str:
     try:
         caches["responses"].set("probe", "ok", timeout=10)
     except Exception as error:  # error classes differ by cache backend
-        return "full" if "maxmemory" in str(error) else "unreachable"
+        if "maxmemory" in str(error):
+            return "full"
+        return "refused" if _is_refusal(error) else "unreachable"
     return "ok"
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Whether the server answers, but refuses the user or the password."""
+    while error is not None and type(error).__name__ not in _REFUSALS:
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _check_media() -> str:

@@ -77,6 +77,14 @@ _PROBLEMS = (
         _REDIS_IS_OPTIONAL,
     ),
     Problem(
+        "redis_refused",
+        Area.REDIS,
+        Level.WARNING,
+        _equals("redis", "refused"),
+        _("The queue's Redis refuses the user or the password of REDIS_URL."),
+        _("Correct REDIS_URL. Until then tasks run from the database, a quarter of a second late."),
+    ),
+    Problem(
         "redis_full",
         Area.REDIS,
         Level.WARNING,
@@ -91,6 +99,14 @@ _PROBLEMS = (
         _equals("cache", "unreachable"),
         _("The response cache's Redis cannot be reached."),
         _("Start it again or correct REDIS_CACHE_URL. Until then each page is rendered for each request."),
+    ),
+    Problem(
+        "cache_refused",
+        Area.REDIS,
+        Level.WARNING,
+        _equals("cache", "refused"),
+        _("The response cache's Redis refuses the user or the password of REDIS_CACHE_URL."),
+        _("Correct REDIS_CACHE_URL; without it the cache uses REDIS_URL. Until then each page is rendered each time."),
     ),
     Problem(
         "cache_full",

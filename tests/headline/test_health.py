@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
 from django.test import Client
 
 from headline.accounts.address import uncounted_proxy
 from headline.backup.storage import media_files
+from headline.caches import caches
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
 from headline.health import Probe
@@ -127,6 +129,19 @@ def test_without_redis_it_is_degraded_and_gets_traffic(
     own_redis.start()
     WorkerHeartbeat.objects.update(queue="database")
     assert ready(client)["problems"] == ["worker_without_redis"]
+
+
+@pytest.mark.parametrize("credentials", ["", ":wrong@"])
+def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
+    client: Client, worker: WorkerHeartbeat, own_redis: Server, settings: Any, credentials: str
+) -> None:
+    redis.Redis.from_url(own_redis.url).config_set("requirepass", "right")
+    url = own_redis.url.replace("://", f"://{credentials}")
+    settings.SCHEDULING_REDIS_URL = settings.REDIS_CACHE_URL = url
+    settings.CACHES = caches(url)
+    report = ready(client)
+    assert (report["redis"], report["cache"]) == ("refused", "refused")
+    assert {"redis_refused", "cache_refused"} <= set(report["problems"])
 
 
 def test_overdue_tasks_are_counted_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:
