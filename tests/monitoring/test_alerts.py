@@ -325,7 +325,7 @@ def test_no_alert_of_a_stopped_refresh_fires_when_the_only_worker_starts(monitor
     began = time.monotonic()
     monitored.worker.kill()
     eventually(lambda: not monitored.query(refreshed))
-    monitored.start_worker()
+    monitored.start_worker(SCHEDULING_HEARTBEAT_INTERVAL=2)  # so that the one before the first refresh is scraped
     eventually(lambda: monitored.query(refreshed))
     assert not monitored.query(f"last_over_time({fired}[{int(time.monotonic() - began)}s])")
 
