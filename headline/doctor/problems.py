@@ -15,6 +15,9 @@ from scheduling.conf import conf
 Report = dict[str, Any]
 """The figures of `headline.health.report`."""
 
+WORKER_CLOCK_OFF = "worker_clock_off"
+"""Of any worker; `surroundings.check_clocks` names them."""
+
 CLOCK_LIMIT = 1.0
 """Seconds of clock offset from which articles are visibly early or late."""
 
@@ -50,6 +53,10 @@ def _above_zero(name: str) -> Callable[[Report], bool]:
 
 def _offset(report: Report) -> float:
     return abs(float(report.get("clock_offset_seconds", 0)))
+
+
+def _worker_offsets(report: Report) -> list[float]:
+    return list(report.get("worker_clock_offsets_seconds", ()))
 
 
 _CHECK_CLOCKS = _(
@@ -189,6 +196,14 @@ _PROBLEMS = (
         Level.FAILURE,
         lambda report: _offset(report) >= CLOCK_LIMIT,
         _("The database's clock differs from this machine's by %(clock_offset_seconds)+.1f seconds."),
+        _CHECK_CLOCKS,
+    ),
+    Problem(
+        WORKER_CLOCK_OFF,
+        Area.CLOCK,
+        Level.WARNING,
+        lambda report: any(abs(offset) > conf.CLOCK_TOLERANCE for offset in _worker_offsets(report)),
+        _("The clock of a worker's machine differs from the database's."),
         _CHECK_CLOCKS,
     ),
     Problem(

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import redis
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.test import Client
 
 from headline.accounts.address import uncounted_proxy
@@ -23,7 +24,7 @@ from headline.backup.storage import media_files
 from headline.caches import caches
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
-from headline.health import Probe
+from headline.health import Probe, check_database
 from headline.media_probe import media_is_writable
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
@@ -142,6 +143,39 @@ def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
     report = ready(client)
     assert (report["redis"], report["cache"]) == ("refused", "refused")
     assert {"redis_refused", "cache_refused"} <= set(report["problems"])
+
+
+def test_the_clock_of_each_worker_is_shown(client: Client, worker: WorkerHeartbeat) -> None:
+    """Without their names, as anybody may ask."""
+    now = read_database_clock()
+    WorkerHeartbeat.objects.create(
+        name="ahead", task_types=[], started_at=now, seen_at=now, queue=worker.queue, clock_offset_ms=5000
+    )
+    report = ready(client)
+    assert report["worker_clock_offsets_seconds"] == [-5.0, 0.0]
+    assert (report["status"], report["problems"]) == ("degraded", ["worker_clock_off"])
+
+
+def test_many_failed_tasks_are_counted_by_the_database(
+    worker: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    rows: list[Any] = []
+
+    class CountingCursor(CursorWrapper):
+        def fetchmany(self, size: int) -> Any:
+            found = self.cursor.fetchmany(size)
+            rows.extend(found)
+            return found
+
+    for number in range(200):
+        add(-60 - number)
+    TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)
+    TaskInfo.objects.all().delete()
+    monkeypatch.setattr(connection, "make_cursor", lambda cursor: CountingCursor(cursor, connection))
+    with django_assert_max_num_queries(14):
+        report = check_database()
+    assert report["failed"] == 200
+    assert len(rows) < 20
 
 
 def test_overdue_tasks_are_counted_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:
