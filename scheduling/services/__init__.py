@@ -39,7 +39,7 @@ from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 from scheduling.services.syncing import set_tasks
 from scheduling.transactions import retried
-from scheduling.validation import EARLIEST, LATEST
+from scheduling.validation import EARLIEST, LATEST, rounded_up
 
 __all__ = [
     "EARLIEST",
@@ -92,6 +92,7 @@ __all__ = [
     "reschedule_task",
     "retried",
     "retry_task",
+    "rounded_up",
     "run_due",
     "run_once",
     "set_tasks",
