@@ -26,6 +26,7 @@ _LOCAL: tuple[Check, ...] = (
     surroundings.check_disk,
     surroundings.check_keys,
     surroundings.check_mail,
+    surroundings.check_variables,
 )
 _IN_DATABASE: tuple[Check, ...] = (servers.check_database, surroundings.check_clocks)
 _OUTWARD: tuple[Check, ...] = (surroundings.connect_to_mail_server, surroundings.purge_cdn)
