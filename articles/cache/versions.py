@@ -29,6 +29,7 @@ from django.conf import settings
 from articles.cache.backend import CacheFailed, FastReader, command, reachable, read_with_ttl, responses
 from articles.cache.tags import SITE
 from articles.cache.ttl import MAX_TTL
+from scheduling.services import incidents
 
 logger = logging.getLogger(__name__)
 
@@ -252,8 +253,10 @@ def _write(tags: Collection[str]) -> bool:
             responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
         _latest.note(version, 0)
     except CacheFailed as failure:
-        logger.warning("a purge of the response cache failed; clearing the cache: %s", failure)
+        text = f"a purge of the response cache failed; clearing the cache: {failure}"
+        incidents.failed(logger, "cache purges", text, key="cache purges", level=logging.WARNING)
         return _clear()
+    incidents.succeeded("cache purges")
     return True
 
 
@@ -262,7 +265,8 @@ def _clear() -> bool:
         with command("clear"):
             responses.clear()
     except CacheFailed as failure:
-        logger.warning("clearing the response cache failed; not using it until a purge succeeds: %s", failure)
+        text = f"clearing the response cache failed; not using it until a purge succeeds: {failure}"
+        incidents.failed(logger, "cache purges", text, key="cache clears", level=logging.WARNING)
         reachable.mark_unreachable()
         return False
     return True

@@ -6,6 +6,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 from scheduling.clock import clock, database_clock_set, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.failures import trouble_of
+from scheduling.incidents import incidents
 from scheduling.instances import instance_of_row
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids, of_task
@@ -75,6 +76,7 @@ __all__ = [
     "executed_records",
     "find_tasks",
     "has_pending",
+    "incidents",
     "instance_of_row",
     "lateness_by_hour",
     "insert_rows",
