@@ -11,7 +11,13 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
     try:
-        execute_from_command_line(sys.argv)
+        try:
+            execute_from_command_line(sys.argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter's last flush would fail
+        sys.exit(141)  # as if ended by SIGPIPE
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         sys.exit(130)

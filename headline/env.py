@@ -11,6 +11,7 @@ import os
 import re
 import zoneinfo
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -61,13 +62,33 @@ def _assignment(name: str, line: str) -> tuple[str, str]:
 FILE = Path(os.environ["ENV_FILE"]).resolve() if os.environ.get("ENV_FILE") else None
 """The file that `ENV_FILE` names."""
 
-_environment = {**stored("ENV_FILE", FILE or Path(os.devnull)), **os.environ}
+_stored = stored("ENV_FILE", FILE or Path(os.devnull))
+_environment = {**_stored, **os.environ}
 _used: dict[str, str] = {}
+_asked: set[str] = set()
+
+_OURS = (
+    *("AUTH_LDAP_", "CDN_PURGE_", "DJANGO_", "METRICS_", "OIDC_", "SAML_", "SCHEDULING_", "SECOND_FACTOR_", "SSO_"),
+)
+"""Beginnings of variables that no other program has."""
+_OF_OTHERS = re.compile(
+    r"DJANGO_(?:ALLOW_ASYNC_UNSAFE|AUTO_COMPLETE|COLORS|RUNSERVER_\w+|SETTINGS_MODULE|SUPERUSER_\w+|WATCHMAN_TIMEOUT)"
+    r"|(?i:https?|all|no)_(?i:proxy)|ENV_FILE|LANG|PATH|TZ|WEB_CONCURRENCY"
+    r"|(?:AWS|GUNICORN|LC|MALLOC|OTEL|PROMETHEUS|PYTHON|SENTRY|SSL)_?\w*"
+)
+"""What libraries, Django and gunicorn read of `ENV_FILE` and the environment."""
 
 
 def given() -> dict[str, str]:
     """The variables that the settings have read, which another process needs for the same settings."""
     return dict(_used)
+
+
+def unread() -> dict[str, str]:
+    """Variables that look like ours and that no setting reads, each with the name that may be meant, or ""."""
+    ours = {name for name in _environment if name.startswith(_OURS)} | _stored.keys()
+    names = sorted(name for name in ours - _asked if not _OF_OTHERS.fullmatch(name))
+    return {name: next(iter(get_close_matches(name, sorted(_asked), n=1)), "") for name in names}
 
 
 PLAIN = frozenset(
@@ -107,6 +128,7 @@ def _secrets(used: Iterable[tuple[str, str]]) -> re.Pattern[str]:
 
 def text(name: str, *, default: str = "", choices: Collection[str] = ()) -> str:
     """A line of text, one of `choices` if there are any."""
+    _asked.add(name)
     value = _environment.get(name, "").strip()
     if not value:
         return default
@@ -247,11 +269,19 @@ def _require(*modules: str, name: str, lock: str) -> None:
 
 def directory(name: str, *, default: Path) -> Path:
     """A directory, created if missing; relative to the project."""
-    path = BASE_DIR / (text(name) or default)
+    return _made(name, BASE_DIR / (text(name) or default))
+
+
+def subdirectory(name: str, path: Path) -> Path:
+    """A directory below that of the variable `name`, created if missing."""
+    return _made(name, path)
+
+
+def _made(name: str, path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        fault = f"is {str(path)!r}, which cannot be made ({error.strerror})"
+        fault = f"needs {str(path)!r}, which cannot be made ({error.strerror})"
         raise WrongEnvironment(name, fault, "name a directory that you may write") from error
     return path
 

@@ -1,8 +1,9 @@
 """Health probes: `/healthz` (liveness) and `/readyz` (readiness, with problems).
 
-`/readyz` returns 503 only if the database is unusable, because only then pages cannot be served. Redis down, no live
-worker, a database that refuses the workers' writes, failing or overdue tasks make the status "degraded", with 200: the
-queue falls back to the database, articles go live by the clock alone, and removing web servers would not help.
+`/readyz` returns 503 only if the database is unusable, because only then pages cannot be served. Redis down, images
+that cannot be stored, no live worker, a database that refuses the workers' writes, failing or overdue tasks make the
+status "degraded", with 200: the queue falls back to the database, articles go live by the clock alone, and removing web
+servers would not help.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from django.views.decorators.http import require_safe
 
 from headline.accounts.address import uncounted_proxy
 from headline.doctor import problems
+from headline.media_probe import media_is_writable
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
+from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from scheduling.services.measuring import (
-    failed_by_type,
+    count_failed,
     failing_by_type,
     lateness,
     overdue_by_topic,
@@ -41,6 +44,8 @@ from scheduling.services.measuring import (
 logger = logging.getLogger(__name__)
 
 WAIT_TIMEOUT = 2.0  #: seconds a probe waits for the database and for Redis
+_REFUSALS = frozenset({"AuthenticationError", "AuthorizationError", "NoPermissionError"})  # of Redis clients
+FAILING_LIMIT = 1_000  #: where counting failing tasks stops
 LATENESS_MINUTES = 15  #: minutes of the lateness figures
 
 
@@ -94,24 +99,28 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 def report() -> problems.Report:
     """The state of the database, Redis, the cache and the workers, after two seconds at most."""
-    redis, cache, figures = futures = [_redis.start(), _cache.start(), _database.start()]
+    redis, cache, media, figures = futures = [_redis.start(), _cache.start(), _media.start(), _database.start()]
     wait(futures, WAIT_TIMEOUT)
     return {
         "database": "ok",
-        "redis": _result(redis, "unreachable"),
-        "cache": _result(cache, "unreachable"),
+        "redis": _result("redis", redis, "unreachable"),
+        "cache": _result("cache", cache, "unreachable"),
+        "media": _result("media", media, "unwritable"),
         "proxy_not_counted": uncounted_proxy.is_set(),
-        **_result(figures, {"database": "unusable"}),
+        **_result("database", figures, {"database": "unusable"}),
     }
 
 
-def _result(future: Future[Any], otherwise: Any) -> Any:
+def _result(name: str, future: Future[Any], otherwise: Any) -> Any:
     """The result, or `otherwise` if there is none yet."""
+    source = f"probe of {name}"
     try:
-        return future.result(0)
+        result = future.result(0)
     except Exception as error:
-        logger.warning("a probe failed: %s", error or type(error).__name__)
+        incidents.failed(logger, source, f"a {source} failed: {error or type(error).__name__}", level=logging.WARNING)
         return otherwise
+    incidents.succeeded(source)
+    return result
 
 
 def _check_redis() -> str:
@@ -121,6 +130,8 @@ def _check_redis() -> str:
         get_queue().ping()
     except QueueFull:
         return "full"
+    except QueueRefused:
+        return "refused"
     except QueueUnavailable:
         return "unreachable"
     return "ok"
@@ -133,8 +144,21 @@ def _check_cache() -> str:
     try:
         caches["responses"].set("probe", "ok", timeout=10)
     except Exception as error:  # error classes differ by cache backend
-        return "full" if "maxmemory" in str(error) else "unreachable"
+        if "maxmemory" in str(error):
+            return "full"
+        return "refused" if _is_refusal(error) else "unreachable"
     return "ok"
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Whether the server answers, but refuses the user or the password."""
+    while error is not None and type(error).__name__ not in _REFUSALS:
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _check_media() -> str:
+    return "ok" if media_is_writable() else "unwritable"
 
 
 def clock_offset() -> float:
@@ -144,7 +168,8 @@ def clock_offset() -> float:
     return round(database_time - (before + time.time()) / 2, 3)
 
 
-def _check_database() -> dict[str, Any]:
+def check_database() -> dict[str, Any]:
+    """Figures of the database and the engine; each takes a few milliseconds, however many tasks there are."""
     now = read_database_clock()
     alive, late = workers(now), lateness(now, LATENESS_MINUTES)
     handled, overdue = registry.task_types() | alive.task_types, overdue_by_topic(now)
@@ -155,14 +180,16 @@ def _check_database() -> dict[str, Any]:
         "heartbeat_age_seconds": alive.last_sign,
         "overdue": mine,
         "overdue_unclaimed": overdue.total() - mine,
-        "failing": failing_by_type().total(),
-        "failed": failed_by_type().total(),
+        "failing": failing_by_type(FAILING_LIMIT).total(),
+        "failed": count_failed(),
         "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
         "clock_offset_seconds": clock_offset(),
+        "worker_clock_offsets_seconds": [round(offset, 3) for offset in alive.clock_offsets],
         "lateness_ms": asdict(late),
     }
 
 
 _redis = Probe(_check_redis)
 _cache = Probe(_check_cache)
-_database = Probe(_check_database)
+_media = Probe(_check_media)
+_database = Probe(check_database)

@@ -157,6 +157,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "headline.content_security.BrowserPolicyMiddleware",
     "headline.probe_middleware.ProbesMiddleware",
+    "headline.unavailable.RecoveryMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "headline.accounts.middleware.SessionMiddleware",
     "articles.middleware.NoStoreMiddleware",
@@ -272,8 +273,7 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns if it is missing
+STATIC_ROOT = env.subdirectory("DATA_DIR", DATA_DIR / "static")  # WhiteNoise warns if it is missing
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url

@@ -57,6 +57,12 @@ class QueueUnavailable(SchedulingError):
     message = _("The queue server cannot be reached; tasks are safe in the database and run from there.")
 
 
+class QueueRefused(QueueUnavailable):
+    """The queue server answers, but refuses the user or the password."""
+
+    message = _("The queue server refuses the user or the password; tasks are safe in the database and run from there.")
+
+
 class QueueFull(QueueUnavailable):
     """The queue server has reached its memory limit."""
 

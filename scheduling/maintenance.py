@@ -20,16 +20,18 @@ from django.db.models import Q
 from scheduling.circuit_breaker import Breakers, summary
 from scheduling.clock import clock
 from scheduling.conf import conf
+from scheduling.failures import trouble_of
+from scheduling.incidents import REPORT_INTERVAL, incidents
 from scheduling.metrics import refreshed, requeued, snapshot
 from scheduling.models import WorkerHeartbeat
 from scheduling.queues import DelayQueue
 from scheduling.services.pruning import prune
 from scheduling.services.refreshing import refresh, sweep
-from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
 _WAITS = 2.0  # seconds of a refresh in which it makes room for tasks; a worker may be busy all the time
+_MAX_PAUSE = 1.0  # seconds between two attempts at what fails
 _GLANCE = 0.001  # seconds between two looks whether the worker is busy
 _DELETE_AFTER = timedelta(days=1)  # age at which the heartbeat of a dead worker is deleted
 
@@ -107,13 +109,15 @@ class Maintenance:
             thread.join()
 
     def _repeat(self, part: Callable[[], None]) -> None:
+        pause = conf.SWEEP_INTERVAL
         while not self._ended.is_set():
             try:
                 part()
-            except Exception as error:
-                log_failure(logger, "maintenance failed and is retried", error)
+                pause = conf.SWEEP_INTERVAL
+            except Exception:  # it is logged
                 connections.close_all()
-            self._ended.wait(conf.SWEEP_INTERVAL)
+                pause = min(2 * pause, _MAX_PAUSE)
+            self._ended.wait(pause)
         connections.close_all()
 
     def _beat_until_ended(self) -> None:
@@ -122,17 +126,37 @@ class Maintenance:
 
     def sweep(self) -> None:
         """Requeue lost hints."""
-        if count := sweep(self.queue):
+        with incidents.watch(logger, "sweep", "a sweep failed and is retried"):
+            count = sweep(self.queue)
+        if count:
             requeued.inc(count)
-            logger.warning("requeued %d overdue tasks", count)
+            incidents.failed(logger, "hints", f"requeued {count} overdue tasks", level=logging.WARNING)
+        else:
+            incidents.succeeded("hints", quiet=REPORT_INTERVAL)
 
     def refresh_and_prune(self) -> None:
         """Refresh and prune if they are due."""
-        if self._refresh.is_due(conf.REFRESH_INTERVAL):
-            self.refresh()
-        if self._prune.is_due(conf.PRUNE_INTERVAL):
-            next(prune(), 0)
-            self._prune.done()
+        self._run_if_due(self._refresh, conf.REFRESH_INTERVAL, self.refresh)
+        self._run_if_due(self._prune, conf.PRUNE_INTERVAL, self.prune)
+
+    def _run_if_due(self, periodic: Periodic, period: float, part: Callable[[], None]) -> None:
+        name = part.__name__
+        with incidents.watch(logger, f"due: {name}", f"looking whether to {name} failed and is retried"):
+            is_due = periodic.is_due(period)
+        if not is_due:
+            return
+        try:
+            with incidents.watch(logger, name, f"{name} failed and is retried"):
+                part()
+        except Exception as error:
+            if (trouble := trouble_of(error)) and trouble.ends_connection:
+                periodic.wait(_MAX_PAUSE)
+            raise
+
+    def prune(self) -> None:
+        """Delete a page of old records."""
+        next(prune(), 0)
+        self._prune.done()
 
     def refresh(self) -> None:
         """Refresh; if another node holds the lock, try again soon, because it may have died."""
@@ -155,12 +179,12 @@ class Maintenance:
         """Write a heartbeat at its interval, and at once when the set of refused work changes."""
         is_due = time.monotonic() - self._beat_at > conf.HEARTBEAT_INTERVAL
         if is_due or summary(self.breakers.report()) != self._reported:
-            self.beat()
+            with incidents.watch(logger, "heartbeat", "a heartbeat failed and is retried"):
+                self.beat()
 
     def beat(self) -> None:
         """Write a heartbeat, and warn of a clock that is wrong."""
-        if abs(clock.offset) > conf.CLOCK_TOLERANCE:
-            logger.warning("this machine's clock is %+.0f ms off the database's", -clock.offset * 1000)
+        self._compare_clocks()
         now, refused = clock.now(), self.breakers.report()
         values = {
             "seen_at": now,
@@ -174,6 +198,13 @@ class Maintenance:
             WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **values)
         self._beat_at, self._reported = time.monotonic(), summary(refused)
 
+    def _compare_clocks(self) -> None:
+        if abs(clock.offset) <= conf.CLOCK_TOLERANCE:
+            incidents.succeeded("clock")
+            return
+        text = f"this machine's clock is {-clock.offset * 1000:+.0f} ms off the database's"
+        incidents.failed(logger, "clock", text, level=logging.WARNING)
+
     def _note_stop(self) -> None:
         """Only the worker that was seen last is of interest, so its row replaces those that were stopped before."""
         try:
@@ -181,5 +212,6 @@ class Maintenance:
             WorkerHeartbeat.objects.filter(name=self.worker).update(seen_at=now, stopped_at=now)
             WorkerHeartbeat.objects.filter(stopped_at__lt=now).delete()
         except Exception as error:
-            log_failure(logger, "the stop of the worker could not be noted; its heartbeat ages instead", error)
+            text = "the stop of the worker could not be noted; its heartbeat ages instead"
+            incidents.failed(logger, "heartbeat", text, error)
         connections.close_all()

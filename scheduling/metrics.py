@@ -10,8 +10,8 @@ from datetime import timedelta
 from math import inf, isinf
 from typing import Any
 
-from prometheus_client import REGISTRY, Counter, Gauge
-from prometheus_client.core import HistogramMetricFamily, Metric
+from prometheus_client import REGISTRY, Counter
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 PREFIX = "headline_"
@@ -21,7 +21,29 @@ _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 
 failures = Counter("headline_task_failures", "Failed attempts of tasks, and how they ended", ["task_type", "outcome"])
 refusals = Counter("headline_task_refusals", "Transactions that the database refused", ["task_type", "kind"])
 requeued = Counter("headline_tasks_requeued", "Overdue tasks without a hint in Redis, found by the sweep")
-refreshed = Gauge("headline_refreshed_timestamp_seconds", "When this process last completed a refresh, as Unix time")
+
+
+class RefreshTime(Collector):
+    """When this process last completed a refresh; before the first one, no series: 0 would be 56 years ago."""
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+
+    def set(self, at: float | None) -> None:
+        """It was completed at this Unix time."""
+        self._at = at
+
+    def collect(self) -> Iterable[Metric]:
+        """One gauge."""
+        text = "When this process last completed a refresh, as Unix time"
+        family = GaugeMetricFamily("headline_refreshed_timestamp_seconds", text)
+        if self._at is not None:
+            family.add_metric([], self._at)
+        return [family]
+
+
+refreshed = RefreshTime()
+REGISTRY.register(refreshed)
 
 
 class LatenessHistogram(Collector):

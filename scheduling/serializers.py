@@ -13,13 +13,17 @@ from scheduling.conf import conf
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
 from scheduling.services.leasing import MAX_POLL
 from scheduling.unknown_fields import Strict
-from scheduling.validation import PRIORITIES
+from scheduling.validation import PRIORITIES, rounded_up
 
 Status = TaskInfoLog.Status
 
 
 class InstantField(serializers.DateTimeField):
     """A time as written: one without an offset stays naive, and the services refuse it."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """Never before what is written, which may have more digits than microseconds. Raises `ValidationError`."""
+        return rounded_up(super().to_internal_value(value), value)
 
     def enforce_timezone(self, value: datetime) -> datetime:
         """Leave a naive time as it is."""

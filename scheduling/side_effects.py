@@ -23,11 +23,11 @@ from scheduling.clock import database_now
 from scheduling.conf import conf
 from scheduling.exceptions import LeaseLost
 from scheduling.failures import trouble_of
+from scheduling.incidents import incidents
 from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.registry import Postpone
 from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
-from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +71,9 @@ class SideEffects:
         while not self._ended.is_set():
             self._changed.clear()
             try:
-                self._start_due()
-            except Exception as error:
-                log_failure(logger, "leasing side effects failed and is retried", error)
+                with incidents.watch(logger, "leasing", "leasing side effects failed and is retried"):
+                    self._start_due()
+            except Exception:  # it is logged
                 connections.close_all()
             self._changed.wait(conf.MAX_SLEEP)
         connections.close_all()
@@ -96,7 +96,8 @@ class SideEffects:
         try:
             run_side_effect(task)
         except Exception as error:
-            log_failure(logger, f"the end of {task} was not recorded; it will run again", error)
+            text = f"the end of {task} was not recorded; it will run again"
+            incidents.failed(logger, task.task_type, text, error)
         finally:
             connections.close_all()
             self._forget(task)
@@ -139,7 +140,7 @@ def _release_lease(task: TaskInfo) -> None:
         held = by_ids([task.task_id]).filter(lease_token=task.lease_token)
         held.update(leased_until=None, lease_token="", attempts=F("attempts") - 1)
     except Error as error:
-        log_failure(logger, f"{task} is released when its lease expires", error)
+        incidents.failed(logger, task.task_type, f"{task} is released when its lease expires", error)
 
 
 @contextmanager
@@ -161,7 +162,8 @@ def _renew(task: TaskInfo, done: threading.Event) -> None:
         try:
             renew_lease(task, lease)
         except Exception as error:
-            log_failure(logger, f"the lease of {task} was not renewed; the renewal is retried", error)
+            text = f"the lease of {task} was not renewed; the renewal is retried"
+            incidents.failed(logger, task.task_type, text, error)
             connections.close_all()
     connections.close_all()
 
@@ -182,9 +184,11 @@ def _run(task: TaskInfo) -> None:
             verdict = verdicts.get(task.task_id) if isinstance(verdicts, Mapping) else None
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
+        _log_trouble(task, failure)
+    else:
+        incidents.succeeded(task.task_type)
     try:
         if trouble:
-            logger.error("%s is retried in %.1f s. %s (%s)", task, conf.TROUBLE_PAUSE, trouble.label, _last_line(error))
             if trouble.ends_connection:
                 connections.close_all()
             postpone_task(task.task_id, lease_token=task.lease_token, seconds=conf.TROUBLE_PAUSE)
@@ -198,5 +202,7 @@ def _run(task: TaskInfo) -> None:
         logger.warning("%s took longer than its lease; it may be run again", task)
 
 
-def _last_line(error: str) -> str:
-    return error.strip().rpartition("\n")[2]
+def _log_trouble(task: TaskInfo, error: Exception) -> None:
+    if trouble := trouble_of(error):
+        text = f"{task} is retried in {conf.TROUBLE_PAUSE:.1f} s. {trouble.label}"
+        incidents.failed(logger, task.task_type, text, error)

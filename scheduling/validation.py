@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -20,6 +21,16 @@ EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzin
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 PRIORITIES = range(-32_768, 32_768)
+_CUT = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
+
+
+def rounded_up(moment: datetime, text: object) -> datetime:
+    """`moment`, as parsed from `text`: a microsecond later if that has digits which parsers cut off.
+
+    What was asked for a nanosecond later would else be early.
+    """
+    is_cut = isinstance(text, str) and _CUT.search(text) and moment.replace(tzinfo=None) < datetime.max
+    return moment + timedelta(microseconds=1) if is_cut else moment
 
 
 def checked_time(value: Any) -> datetime:

@@ -22,6 +22,7 @@ from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
 from scheduling.exceptions import SchedulingError
+from scheduling.incidents import incidents
 from scheduling.log_fields import of_ids
 from scheduling.maintenance import Maintenance
 from scheduling.metrics import lateness
@@ -29,7 +30,6 @@ from scheduling.queues import DelayQueue, Popped, get_queue
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, pop_due, prepare, run_popped
 from scheduling.side_effects import SideEffects, run_side_effects
-from scheduling.transactions import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -104,20 +104,25 @@ class Worker:
         while not stopping.is_set() and time.monotonic() < deadline:
             self.beat()
             try:
-                self._take_turn(stopping, deadline)
+                with incidents.watch(logger, self._source, "a round failed; its tasks are still pending"):
+                    self._take_turn(stopping, deadline)
                 failures = 0
-            except Exception as error:
-                log_failure(logger, "a round failed; its tasks are still pending, the worker continues", error)
+            except Exception:  # it is logged
                 connections.close_all()
                 self.turn.failures += 1
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
 
+    @property
+    def _source(self) -> str:
+        """Of this thread's failures."""
+        return f"rounds of {threading.get_ident()}"
+
     def _prepare(self) -> None:
         try:
             prepare(self.task_types, worker=self.name)
         except Exception as error:
-            log_failure(logger, "tasks run unprepared", error)
+            incidents.failed(logger, self._source, "tasks run unprepared", error)
             connections.close_all()
 
     def _take_turn(self, stopping: threading.Event, deadline: float) -> None:

@@ -20,6 +20,8 @@ from django.utils import timezone, translation
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import DjangoDbBlocker
 
+from headline.media_probe import media_is_writable
+from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from tests.harness import PATIENCE, Process, PythonProcess, free_port, run_python
 from tests.harness.emptying import remember_state
@@ -142,7 +144,9 @@ def queue_redis() -> Iterator[redis.Redis | None]:
 
 @pytest.fixture(autouse=True)
 def _empty_stores(queue_redis: redis.Redis | None) -> None:
-    """Each test starts with an empty queue, an empty cache, no uploaded file and no copy of cron's environment."""
+    """Each test starts with an empty queue and cache, no file, no incident and no copy of cron's environment."""
+    incidents.clear()
+    media_is_writable.forget()
     get_queue().close()  # it forgets that it listened for wake-ups, and so knows of no topics but those it asks for
     if queue_redis is not None:
         queue_redis.flushdb()

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_duration
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from scheduling.services import EARLIEST, LATEST
+from scheduling.services import EARLIEST, LATEST, rounded_up
 
 
 class InstantField(serializers.DateTimeField):
@@ -23,11 +23,11 @@ class InstantField(serializers.DateTimeField):
     }
 
     def to_internal_value(self, value: Any) -> datetime:
-        """The time in UTC. Raises `ValidationError`."""
+        """The time in UTC, rounded up to microseconds. Raises `ValidationError`."""
         moment = super().to_internal_value(value)
         if not EARLIEST <= moment < LATEST:
             self.fail("out_of_range")
-        return moment
+        return rounded_up(moment, value)
 
     def enforce_timezone(self, value: datetime) -> datetime:
         """`value` in UTC. Raises `ValidationError`."""

@@ -20,7 +20,7 @@ from articles.cache.backend import CacheFailed, reachable
 from articles.cache.tags import tags_of
 from articles.cache.versions import invalidate
 from articles.task_types import PURGE
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task, incidents, read_database_clock
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +113,10 @@ class _PurgeSender:
             try:
                 _send_purges(tags)
             except Exception as error:  # any network error
-                logger.warning("a CDN purge failed and will be repeated: %s", error)
+                text = f"a CDN purge failed and will be repeated: {error}"
+                incidents.failed(logger, "CDN purges", text, level=logging.WARNING)
+            else:
+                incidents.succeeded("CDN purges")
 
     def _next(self) -> frozenset[str]:
         """Wait for the next due purges and return their tags; empty when the queue is empty."""

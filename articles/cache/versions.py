@@ -38,6 +38,7 @@ from articles.cache.backend import (
 )
 from articles.cache.tags import SITE
 from articles.cache.ttl import MAX_TTL
+from scheduling.services import incidents
 
 logger = logging.getLogger(__name__)
 
@@ -263,12 +264,15 @@ def _write(tags: Collection[str]) -> bool:
             responses.set_many(dict.fromkeys([*keys_of(tags), GENERATION], version), timeout=_VERSION_TTL)
         _latest.note(version, 0)
     except CacheFailed as failure:
-        if got_no_answer(failure):
-            logger.warning("a purge of the response cache failed; not using it until one succeeds: %s", failure)
-            reachable.mark_unreachable()
-            return False
-        logger.warning("a purge of the response cache failed; clearing the cache: %s", failure)
-        return _clear()
+        has_answered = not got_no_answer(failure)
+        then = "clearing the cache" if has_answered else "not using it until one succeeds"
+        text = f"a purge of the response cache failed; {then}: {failure}"
+        incidents.failed(logger, "cache purges", text, key="cache purges", level=logging.WARNING)
+        if has_answered:
+            return _clear()
+        reachable.mark_unreachable()
+        return False
+    incidents.succeeded("cache purges")
     return True
 
 
@@ -277,7 +281,8 @@ def _clear() -> bool:
         with command("clear"):
             responses.clear()
     except CacheFailed as failure:
-        logger.warning("clearing the response cache failed; not using it until a purge succeeds: %s", failure)
+        text = f"clearing the response cache failed; not using it until a purge succeeds: {failure}"
+        incidents.failed(logger, "cache purges", text, key="cache clears", level=logging.WARNING)
         reachable.mark_unreachable()
         return False
     return True

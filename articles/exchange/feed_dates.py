@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
+from scheduling.services import rounded_up
 
 ZONES = {
     "WET": "+0000", "WEST": "+0100", "CET": "+0100", "CEST": "+0200", "EET": "+0200", "EEST": "+0300", "MSK": "+0300",
@@ -43,6 +44,6 @@ def _from_mail(text: str) -> datetime | None:
 
 def _from_iso(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text)
+        return rounded_up(datetime.fromisoformat(text), text)
     except ValueError:
         return None

@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
-from scheduling.services import EARLIEST, LATEST
+from scheduling.services import EARLIEST, LATEST, rounded_up
 
 Fields = Mapping[str, object]
 
@@ -70,7 +70,7 @@ def moment(fields: Fields, name: str) -> datetime | None:
     if value is None or value == "":
         return None
     try:
-        parsed = datetime.fromisoformat(str(value).strip())
+        parsed = rounded_up(datetime.fromisoformat(str(value).strip()), str(value))
     except ValueError as error:
         raise Refused(
             name,

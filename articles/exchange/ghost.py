@@ -24,6 +24,7 @@ from articles.exchange.json_stream import pieces
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, length_of
 from articles.models import Article
+from scheduling.services import rounded_up
 
 Row = Mapping[str, Any]
 Reference = tuple[int, str]
@@ -180,7 +181,7 @@ def _moment(value: object) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return text if moment.tzinfo else moment.replace(tzinfo=UTC).isoformat()
+    return text if moment.tzinfo else rounded_up(moment.replace(tzinfo=UTC), text).isoformat()
 
 
 def _body(post: Row, meta: Row) -> Rendered:

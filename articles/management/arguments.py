@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from articles.text import AmbiguousTime, NonexistentTime, resolve
+from scheduling.services import rounded_up
 
 TERMINAL = "-"
 """The file name that stands for standard input or output."""
@@ -18,7 +19,7 @@ TERMINAL = "-"
 def moment(text: str) -> datetime:
     """An aware time from ISO 8601; without an offset it is in the time zone of the settings."""
     try:
-        value = datetime.fromisoformat(text)
+        value = rounded_up(datetime.fromisoformat(text), text)
         return value if timezone.is_aware(value) else resolve(value, timezone.get_current_timezone())
     except (AmbiguousTime, NonexistentTime, OverflowError, ValueError) as error:
         raise _names_no_time(text) from error

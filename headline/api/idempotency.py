@@ -88,7 +88,8 @@ def respond_once(user: User, key: str, fingerprint: str, view: Callable[[], Resp
     if record.fingerprint != fingerprint:
         message = _("This Idempotency-Key was used for another request before.")
         return _error(422, "idempotency_key_reused", message)
-    return HttpResponse(record.body, status=record.status, content_type="application/json", headers={REPLAYED: "true"})
+    headers = {REPLAYED: "true"} | ({"ETag": record.etag} if record.etag else {})
+    return HttpResponse(record.body, status=record.status, content_type="application/json", headers=headers)
 
 
 @retried
@@ -118,7 +119,8 @@ def _run(record: IdempotentRequest, view: Callable[[], Response]) -> Response:
         transaction.set_rollback(True)
     else:
         record.status, record.body = response.status_code, response.content.decode()
-        record.save(update_fields=["status", "body"])
+        record.etag = response.headers.get("ETag", "")
+        record.save(update_fields=["status", "body", "etag"])
     return response
 
 

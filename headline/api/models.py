@@ -34,6 +34,7 @@ class IdempotentRequest(models.Model):
     fingerprint = models.CharField(max_length=64, help_text=_("SHA-256 of method, address and body."))
     status = models.PositiveSmallIntegerField(null=True)
     body = models.TextField(blank=True)
+    etag = models.CharField(max_length=64, blank=True, db_default="")  # which versions before this column leave out
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     objects = IdempotentRequestQuerySet.as_manager()

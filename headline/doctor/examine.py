@@ -26,6 +26,7 @@ _LOCAL: tuple[Check, ...] = (
     surroundings.check_disk,
     surroundings.check_keys,
     surroundings.check_mail,
+    surroundings.check_variables,
 )
 _IN_DATABASE: tuple[Check, ...] = (servers.check_database, surroundings.check_clocks)
 _OUTWARD: tuple[Check, ...] = (surroundings.connect_to_mail_server, surroundings.purge_cdn)
@@ -63,7 +64,8 @@ def examine(*, outward: bool) -> list[Finding]:
         skipped = {Area.CLOCK, Area.DATABASE, Area.REDIS, Area.WORKERS}
     else:
         report = health.report()
-        found = [problem.finding(report) for problem in problems.found(report)]
+        shown = (problem for problem in problems.found(report) if problem.code != problems.WORKER_CLOCK_OFF)
+        found = [problem.finding(report) for problem in shown]
         found += [*_run(_IN_DATABASE), *_run(_LOCAL), *_system_checks(["default"])]
         skipped = set()
     if outward:

@@ -15,6 +15,9 @@ from scheduling.conf import conf
 Report = dict[str, Any]
 """The figures of `headline.health.report`."""
 
+WORKER_CLOCK_OFF = "worker_clock_off"
+"""Of any worker; `surroundings.check_clocks` names them."""
+
 CLOCK_LIMIT = 1.0
 """Seconds of clock offset from which articles are visibly early or late."""
 
@@ -52,6 +55,10 @@ def _offset(report: Report) -> float:
     return abs(float(report.get("clock_offset_seconds", 0)))
 
 
+def _worker_offsets(report: Report) -> list[float]:
+    return list(report.get("worker_clock_offsets_seconds", ()))
+
+
 _CHECK_CLOCKS = _(
     "Run a time service such as chrony on every machine, the database's first: its clock decides when articles go live."
 )
@@ -77,6 +84,14 @@ _PROBLEMS = (
         _REDIS_IS_OPTIONAL,
     ),
     Problem(
+        "redis_refused",
+        Area.REDIS,
+        Level.WARNING,
+        _equals("redis", "refused"),
+        _("The queue's Redis refuses the user or the password of REDIS_URL."),
+        _("Correct REDIS_URL. Until then tasks run from the database, a quarter of a second late."),
+    ),
+    Problem(
         "redis_full",
         Area.REDIS,
         Level.WARNING,
@@ -93,12 +108,28 @@ _PROBLEMS = (
         _("Start it again or correct REDIS_CACHE_URL. Until then each page is rendered for each request."),
     ),
     Problem(
+        "cache_refused",
+        Area.REDIS,
+        Level.WARNING,
+        _equals("cache", "refused"),
+        _("The response cache's Redis refuses the user or the password of REDIS_CACHE_URL."),
+        _("Correct REDIS_CACHE_URL; without it the cache uses REDIS_URL. Until then each page is rendered each time."),
+    ),
+    Problem(
         "cache_full",
         Area.REDIS,
         Level.WARNING,
         _equals("cache", "full"),
         _("The response cache's Redis is full and refuses writes."),
         _("Set its maxmemory-policy to allkeys-lru."),
+    ),
+    Problem(
+        "media_unwritable",
+        Area.DISK,
+        Level.FAILURE,
+        _equals("media", "unwritable"),
+        _("Images cannot be stored: what editors upload is refused."),
+        _("Let the web servers write DATA_DIR, or correct MEDIA_STORAGE; the log names the error."),
     ),
     Problem(
         "worker_without_redis",
@@ -165,6 +196,14 @@ _PROBLEMS = (
         Level.FAILURE,
         lambda report: _offset(report) >= CLOCK_LIMIT,
         _("The database's clock differs from this machine's by %(clock_offset_seconds)+.1f seconds."),
+        _CHECK_CLOCKS,
+    ),
+    Problem(
+        WORKER_CLOCK_OFF,
+        Area.CLOCK,
+        Level.WARNING,
+        lambda report: any(abs(offset) > conf.CLOCK_TOLERANCE for offset in _worker_offsets(report)),
+        _("The clock of a worker's machine differs from the database's."),
         _CHECK_CLOCKS,
     ),
     Problem(

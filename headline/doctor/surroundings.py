@@ -139,6 +139,19 @@ def check_keys() -> Iterator[Finding]:
         yield Finding(Area.KEYS, Level.WARNING, text, _("Put a proxy with TLS in front and set SITE_URL to https://…"))
 
 
+def check_variables() -> Iterator[Finding]:
+    """A setting reads each variable; a misspelt one would have no effect."""
+    for name, meant in env.unread().items():
+        text = _("No setting reads the variable %(name)s.") % {"name": name}
+        if meant:
+            advice = _("Did you mean %(name)s? Correct or remove it.") % {"name": meant}
+        elif name.startswith("SCHEDULING_"):
+            advice = _("Settings of this name stand in headline/settings.py; remove the variable.")
+        else:
+            advice = _("Correct or remove it; docs/settings.md lists all.")
+        yield Finding(Area.SETTINGS, Level.WARNING, text, advice)
+
+
 def check_mail() -> Iterator[Finding]:
     """Mails are sent."""
     if sends_mail():

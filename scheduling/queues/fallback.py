@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
+from scheduling.incidents import incidents
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 from scheduling.round_trips import SLOW, RoundTrips
 
@@ -31,15 +32,15 @@ class Availability:
     def failed(self, error: QueueUnavailable) -> None:
         """Use the database until the next attempt."""
         with self._lock:
-            if self.down_until is None:
-                logger.warning("%s; tasks are taken from the database until it is back", error)
+            text = f"{error}; tasks are taken from the database until it is back"
+            incidents.failed(logger, "Redis", text, key="Redis", level=logging.WARNING)
             self.down_until = time.monotonic() + conf.REDIS_RETRY_INTERVAL
 
     def succeeded(self, down_until: float) -> None:
         """Use Redis again, unless another thread has failed since `down_until` was read."""
         with self._lock:
             if self.down_until == down_until:
-                logger.warning("Redis serves again")
+                incidents.succeeded("Redis")
                 self.down_until = None
 
 

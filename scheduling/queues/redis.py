@@ -26,12 +26,20 @@ from typing import Any
 import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import OutOfMemoryError, RedisClusterException, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    NoPermissionError,
+    OutOfMemoryError,
+    RedisClusterException,
+    RedisError,
+    ResponseError,
+)
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
 from scheduling.conf import conf
-from scheduling.exceptions import QueueFull, QueueUnavailable
+from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
 from scheduling.identity import key_prefix
 from scheduling.queues import installations, topics, wake
 from scheduling.queues.addresses import parse
@@ -93,8 +101,14 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (RedisError, RedisClusterException, OSError) as error:
-        kind = QueueFull if isinstance(error, OutOfMemoryError) else QueueUnavailable
-        raise kind(f"Redis is unavailable: {shorten(str(error), _ERROR_LENGTH)}") from error
+        raise _kind_of(error)(f"Redis is unavailable: {shorten(str(error), _ERROR_LENGTH)}") from error
+
+
+def _kind_of(error: Exception) -> type[QueueUnavailable]:
+    if isinstance(error, OutOfMemoryError):
+        return QueueFull
+    refusals = (AuthenticationError, AuthorizationError, NoPermissionError)
+    return QueueRefused if isinstance(error, refusals) else QueueUnavailable
 
 
 class RedisQueue(DelayQueue):

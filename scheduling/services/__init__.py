@@ -6,6 +6,7 @@ Each runs in the caller's transaction or opens one; the queue is updated after t
 from scheduling.clock import clock, database_clock_set, database_now, read_database_clock
 from scheduling.compiled import Statement, compiled_for, compiled_once, pipelined, update_statement, write_for
 from scheduling.failures import trouble_of
+from scheduling.incidents import incidents
 from scheduling.instances import instance_of_row
 from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
 from scheduling.log_fields import of_ids, of_task
@@ -39,7 +40,7 @@ from scheduling.services.refreshing import RefreshReport, refresh, sweep
 from scheduling.services.running import RunReport, run_due, run_once
 from scheduling.services.syncing import set_tasks
 from scheduling.transactions import retried
-from scheduling.validation import EARLIEST, LATEST
+from scheduling.validation import EARLIEST, LATEST, rounded_up
 
 __all__ = [
     "EARLIEST",
@@ -75,6 +76,7 @@ __all__ = [
     "executed_records",
     "find_tasks",
     "has_pending",
+    "incidents",
     "instance_of_row",
     "lateness_by_hour",
     "insert_rows",
@@ -92,6 +94,7 @@ __all__ = [
     "reschedule_task",
     "retried",
     "retry_task",
+    "rounded_up",
     "run_due",
     "run_once",
     "set_tasks",

@@ -121,9 +121,14 @@ def failed_by_type() -> Counter[str]:
     return Counter(failed.values_list("task_type", flat=True)[:COUNT_LIMIT])
 
 
-def failing_by_type() -> Counter[str]:
-    """How many pending tasks of each type have failed at least once; `COUNT_LIMIT` in total at most."""
-    failing = list(TaskInfo.objects.failing().values_list("task_id", flat=True)[:COUNT_LIMIT])
+def count_failed() -> int:
+    """How many tasks are dead, `COUNT_LIMIT` at most: from the index alone, while their types are in the rows."""
+    return TaskInfoLog.objects.filter(status=TaskInfoLog.Status.FAILED)[:COUNT_LIMIT].count()
+
+
+def failing_by_type(limit: int = COUNT_LIMIT) -> Counter[str]:
+    """How many pending tasks of each type have failed at least once; `limit` in total at most."""
+    failing = list(TaskInfo.objects.failing().values_list("task_id", flat=True)[:limit])
     logs = TaskInfoLog.objects.filter(task_id__in=failing).exclude(error="") if failing else TaskInfoLog.objects.none()
     return Counter(logs.values_list("task_type", flat=True))
 
@@ -169,6 +174,7 @@ class Workers:
     task_types: frozenset[str]  #: the types they run
     queues: frozenset[str]  #: their queues: "redis", or "database" while Redis is away or not used
     last_sign: float | None  #: seconds since one was last seen, also one that stopped or died; None: never
+    clock_offsets: list[float]  #: seconds by which the database's clock is ahead of that of each
 
 
 def workers(now: datetime) -> Workers:
@@ -180,6 +186,7 @@ def workers(now: datetime) -> Workers:
         task_types=frozenset(task_type for worker in alive for task_type in worker.task_types),
         queues=frozenset(worker.queue for worker in alive),
         last_sign=(now - last_seen).total_seconds() if last_seen else None,
+        clock_offsets=sorted(-worker.clock_offset_ms / 1000 for worker in alive),
     )
 
 

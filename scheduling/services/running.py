@@ -32,6 +32,7 @@ from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import compiled_for, pipelined
 from scheduling.conf import conf
 from scheduling.failures import Trouble, trouble_of
+from scheduling.incidents import incidents
 from scheduling.log_fields import logged_with, of_ids
 from scheduling.metrics import refusals
 from scheduling.models import (
@@ -297,24 +298,23 @@ class Round:
         """Defer refused tasks, and update the breaker."""
         self.report.refused = len(self.refused)
         if not self.refusals:
-            if self.report.handled and (closed := self.breakers.succeeded(self.task_type)):
-                logger.warning(
-                    "%s: runs again; it had been refused since %s", self.task_type, f"{closed.since:%H:%M:%S} UTC"
-                )
+            if self.report.handled and self.breakers.succeeded(self.task_type):
+                incidents.succeeded(self.task_type)
             return
         trouble, error = self.refusals[-1]
         some_ran = self.report.handled > 0
         pause = self.breakers.refused(self.task_type, trouble, error, times=len(self.refusals), some_ran=some_ran)
-        logger.error(
-            "%s: %d tasks were refused and are retried in %.1f s. %s (%s)",
-            self.task_type, len(self.refused), pause, trouble.label, error,
-            extra=of_ids("task", self.refused),
-        )  # fmt: skip
+        self._log_refusal(f"{len(self.refused)} tasks were refused and are retried in {pause:.1f} s", trouble, error)
         try:
             _defer(self.refused, pause)
             _uncount_attempts(self.breakers)
         except DatabaseError as refusal:
-            logger.error("the refused tasks could not be deferred: %s", refusal)
+            incidents.failed(logger, self.task_type, "the refused tasks could not be deferred", refusal)
+
+    def _log_refusal(self, text: str, trouble: Trouble, error: BaseException) -> None:
+        key, ids = ("refused", self.task_type), of_ids("task", self.refused)
+        text = f"{self.task_type}: {text}. {trouble.label}"
+        incidents.failed(logger, self.task_type, text, error, key=key, extra=ids)
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool) -> Outcome:
         outcome = self._run_transaction(ids, trusted)

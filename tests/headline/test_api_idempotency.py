@@ -153,6 +153,16 @@ def test_an_article_is_created_once(user: User) -> None:
     assert Article.objects.count() == 1
 
 
+def test_the_repeated_response_has_the_etag_for_a_change(user: User) -> None:
+    client = sign_in(user)
+    first, second = (post(client, "k", {"title": "Ferry timetable changes"}, url=ARTICLES) for _ in range(2))
+    assert second.headers["ETag"] == first.headers["ETag"]
+    address = f"{ARTICLES}{second.json()['id']}/"
+    changed = client.patch(address, {"title": "Ferries"}, headers={"If-Match": second.headers["ETag"]})
+    assert changed.status_code == 200
+    assert not any("ETag" in post(client, "task").headers for _ in range(2))
+
+
 def test_concurrent_requests_with_a_key_have_one_effect_and_one_response(user: User) -> None:
     clients = [sign_in(user) for _ in range(6)]
     gate, responses = threading.Barrier(len(clients)), list[Response]()

@@ -18,6 +18,7 @@ from django.db import connection
 from django.test import Client
 
 from articles.roles import Role
+from headline import env
 from headline.doctor import servers, surroundings
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Finding, Level
@@ -177,6 +178,20 @@ def test_migrations_that_are_not_applied() -> None:
 def test_reads_from_another_server_than_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "_rows", lambda query: [(connection.in_atomic_block,)])
     assert [one.level for one in servers._check_primary()] == [Level.FAILURE]
+
+
+def test_misspelt_variables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("METRICS_NETWORK", "SCHEDULING_MAX_TOPIC", "DJANGO_SETTINGS_MODULE", "EDITOR", "METRICS_TOKEN"):
+        monkeypatch.setitem(env._environment, name, "1")
+    for name in ("PROXY_CUONT", "PYTHONPATH", "SITE_URL"):
+        monkeypatch.setitem(env._stored, name, "1")
+    named = {str(finding.text).split()[-1]: str(finding.advice) for finding in surroundings.check_variables()}
+    assert named == {
+        "METRICS_NETWORK.": "Did you mean METRICS_NETWORKS? Correct or remove it.",
+        "PROXY_CUONT.": "Did you mean PROXY_COUNT? Correct or remove it.",
+        "SCHEDULING_MAX_TOPIC.": "Settings of this name stand in headline/settings.py; remove the variable.",
+    }
+    assert {finding.level for finding in found(Area.SETTINGS)} == {Level.WARNING}
 
 
 @pytest.mark.parametrize(("free", "level"), [(10**9, Level.WARNING), (10**7, Level.FAILURE)])

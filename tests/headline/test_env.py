@@ -109,6 +109,15 @@ def test_debug_mode_needs_only_one_variable() -> None:
     assert _manage_check({"DJANGO_DEBUG": "on"}).returncode == 0
 
 
+def test_a_file_in_place_of_a_directory_gives_one_message(tmp_path: Path) -> None:
+    """As does any that cannot be made, such as on a disk that is read-only."""
+    (tmp_path / "static").touch()
+    done = _manage_check({"DATA_DIR": str(tmp_path)})
+    assert done.returncode != 0
+    assert done.stderr.strip().startswith("Headline cannot start: DATA_DIR needs ")
+    assert "Traceback" not in done.stderr
+
+
 PUBLIC = {"SITE_URL": "https://news.example.org"}
 
 

@@ -14,11 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.test import Client
 
 from headline.accounts.address import uncounted_proxy
-from headline.health import Probe
+from headline.backup.storage import media_files
+from headline.caches import caches
+from headline.doctor.examine import examine
+from headline.doctor.findings import Area, Level
+from headline.health import Probe, check_database
+from headline.media_probe import media_is_writable
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
 from tests.conftest import Site, StartManage
@@ -91,6 +98,20 @@ def test_all_is_well(client: Client, worker: WorkerHeartbeat) -> None:
     assert report["lateness_ms"]["p50"] == report["lateness_ms"]["p99"] == report["lateness_ms"]["max"] >= 0
 
 
+def test_a_directory_that_cannot_be_written_is_seen(
+    client: Client, worker: WorkerHeartbeat, settings: Any, tmp_path: Path
+) -> None:
+    """Such as on a disk that the kernel has made read-only."""
+    assert (ready(client)["media"], list(media_files())) == ("ok", [])
+    (tmp_path / "file").touch()
+    settings.MEDIA_ROOT = tmp_path / "file" / "media"
+    media_is_writable.forget()
+    report = ready(client)
+    assert (report["status"], report["media"], report["problems"]) == ("degraded", "unwritable", ["media_unwritable"])
+    findings = [finding for finding in examine(outward=False) if finding.area is Area.DISK]
+    assert [finding.level for finding in findings] == [Level.FAILURE]
+
+
 def test_a_web_server_without_a_worker_still_serves_readers(client: Client, worker: WorkerHeartbeat) -> None:
     WorkerHeartbeat.objects.update(seen_at=worker.seen_at - timedelta(minutes=1))
     report = ready(client)
@@ -109,6 +130,52 @@ def test_without_redis_it_is_degraded_and_gets_traffic(
     own_redis.start()
     WorkerHeartbeat.objects.update(queue="database")
     assert ready(client)["problems"] == ["worker_without_redis"]
+
+
+@pytest.mark.parametrize("credentials", ["", ":wrong@"])
+def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
+    client: Client, worker: WorkerHeartbeat, own_redis: Server, settings: Any, credentials: str
+) -> None:
+    redis.Redis.from_url(own_redis.url).config_set("requirepass", "right")
+    url = own_redis.url.replace("://", f"://{credentials}")
+    settings.SCHEDULING_REDIS_URL = settings.REDIS_CACHE_URL = url
+    settings.CACHES = caches(url)
+    report = ready(client)
+    assert (report["redis"], report["cache"]) == ("refused", "refused")
+    assert {"redis_refused", "cache_refused"} <= set(report["problems"])
+
+
+def test_the_clock_of_each_worker_is_shown(client: Client, worker: WorkerHeartbeat) -> None:
+    """Without their names, as anybody may ask."""
+    now = read_database_clock()
+    WorkerHeartbeat.objects.create(
+        name="ahead", task_types=[], started_at=now, seen_at=now, queue=worker.queue, clock_offset_ms=5000
+    )
+    report = ready(client)
+    assert report["worker_clock_offsets_seconds"] == [-5.0, 0.0]
+    assert (report["status"], report["problems"]) == ("degraded", ["worker_clock_off"])
+
+
+def test_many_failed_tasks_are_counted_by_the_database(
+    worker: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    rows: list[Any] = []
+
+    class CountingCursor(CursorWrapper):
+        def fetchmany(self, size: int) -> Any:
+            found = self.cursor.fetchmany(size)
+            rows.extend(found)
+            return found
+
+    for number in range(200):
+        add(-60 - number)
+    TaskInfoLog.objects.update(status=TaskInfoLog.Status.FAILED)
+    TaskInfo.objects.all().delete()
+    monkeypatch.setattr(connection, "make_cursor", lambda cursor: CountingCursor(cursor, connection))
+    with django_assert_max_num_queries(14):
+        report = check_database()
+    assert report["failed"] == 200
+    assert len(rows) < 20
 
 
 def test_overdue_tasks_are_counted_by_who_should_run_them(client: Client, worker: WorkerHeartbeat) -> None:

@@ -18,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from headline import request_metrics
 from headline.health import Probe
 from scheduling.maintenance import Maintenance
+from scheduling.metrics import refreshed
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, refresh
 from scheduling.worker import Worker
@@ -105,6 +106,19 @@ def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -
     for name, queue in (("a", "redis"), ("b", "database")):
         WorkerHeartbeat.objects.create(name=name, started_at=now, seen_at=now, queue=queue)
     assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 2)], [({}, 1)])
+
+
+def test_a_worker_sends_no_time_of_a_refresh_before_its_first_one(
+    figures: Figures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0 would mean that none has been completed for decades, which fires an alert at each start."""
+    monkeypatch.setattr(refreshed, "_at", None)
+    beating = Maintenance("w", [], Worker().queue)
+    beating.beat()
+    assert figures("worker_refreshed_timestamp_seconds") == []
+    beating.refresh()
+    beating.beat()
+    assert len(figures("worker_refreshed_timestamp_seconds")) == 1
 
 
 def test_unscheduled_articles_are_counted_at_intervals(figures: Figures, settings: Any) -> None:

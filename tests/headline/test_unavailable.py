@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.db import DataError, OperationalError, ProgrammingError, connection
 from django.test import Client
 
 from articles.models import Article
+from scheduling.incidents import incidents
 from tests.articles.factories import make_article, make_channel, make_user, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,3 +124,32 @@ def test_a_post_with_a_key_is_503_at_each_statement(editor: User) -> None:
         for number in STATEMENTS
     ]
     assert {response.status_code for response in found if response is not None} == {503}
+
+
+def test_an_outage_is_logged_once_and_at_its_end(
+    article: Article, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(incidents, "_monotonic", lambda: now)
+    for _ in range(12):
+        assert ask(None, "GET", "/latest/", {}, failing(LOST)).status_code == 503
+        now += 1
+    Client().get("/latest/")
+    assert [(record.levelno, record.exc_info) for record in caplog.records] == [(logging.WARNING, None)]
+    now += 10
+    Client().get("/")
+    assert caplog.messages[1:] == ["over after 12.0 s, 12 failures: requests are answered with 503"]
+
+
+def test_a_page_does_not_end_an_outage_of_writes(
+    article: Article, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(incidents, "_monotonic", lambda: now)
+    read_only = OperationalError(1290, "The server is running with the --read-only option")
+    ask(None, "POST", "/admin/login/", LOG_IN, failing(read_only))
+    now += 10
+    Client().get("/latest/")
+    assert len(caplog.records) == 1
+    Client().post("/admin/login/", LOG_IN)
+    assert caplog.messages[-1].startswith("over after 10.0 s, 1 failures")

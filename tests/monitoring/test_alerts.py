@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -315,6 +316,18 @@ def test_each_alert_fires_by_its_fault_and_is_silent_without(monitored: Monitore
             results.append((name, ", ".join(sorted(monitored.firing() - {name})) or "-"))
     eventually(lambda: not monitored.firing(), message="an alert does not end")
     print("\n" + table(results, ("alert", "others that fired")))  # noqa: T201
+
+
+def test_no_alert_of_a_stopped_refresh_fires_when_the_only_worker_starts(monitored: Monitored) -> None:
+    refreshed = "headline_worker_refreshed_timestamp_seconds"
+    fired = 'ALERTS{alertname="RefreshStopped", alertstate="firing"}'
+    eventually(lambda: not monitored.firing())
+    began = time.monotonic()
+    monitored.worker.kill()
+    eventually(lambda: not monitored.query(refreshed))
+    monitored.start_worker(SCHEDULING_HEARTBEAT_INTERVAL=2)  # so that the one before the first refresh is scraped
+    eventually(lambda: monitored.query(refreshed))
+    assert not monitored.query(f"last_over_time({fired}[{int(time.monotonic() - began)}s])")
 
 
 def test_each_panel_of_the_dashboard_has_data(monitored: Monitored) -> None:

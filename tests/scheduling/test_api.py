@@ -280,3 +280,17 @@ def test_programs_cannot_add_more_topics_than_the_limit(program: APIClient, sett
     assert "2 types and priorities" in begun[2].json()["detail"]
     assert program.post(URL, {"task_type": "x", "execute_time": NOON}).status_code == 400
     assert program.post(URL, {"task_type": TYPE, "execute_time": NOON, "priority": 1}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("2100-01-01T12:00:00.123456789Z", "2100-01-01T12:00:00.123457Z"),
+        ("2100-01-01T12:00:00.123456000Z", "2100-01-01T12:00:00.123456Z"),
+        ("9999-12-31T23:59:59.9999999Z", None),
+    ],
+)
+def test_a_time_with_nanoseconds_is_rounded_up(program: APIClient, given: str, stored: str | None) -> None:
+    """Cut to microseconds, the task would run early."""
+    response = program.post(URL, {"task_type": "mail.send", "execute_time": given})
+    assert (response.status_code, response.json().get("execute_time")) == (201 if stored else 400, stored)

@@ -259,3 +259,12 @@ def test_an_invalid_slug_is_reported_once(desk: APIClient) -> None:
     assert (refused.status_code, len(refused.json()["slug"])) == (400, 1)
     assert desk.post(URL, {"title": "Bridge", "slug": "桥-bridge"}).json()["slug"] == "桥-bridge"
     assert desk.post(URL, {"title": "Bridge", "slug": "x" * 201}).json()["code"] == "max_length"
+
+
+def test_a_time_with_nanoseconds_is_rounded_up(desk: APIClient) -> None:
+    """Cut to microseconds, the article would be early."""
+    for digits, stored in (("123456789", "123457"), ("123456000", "123456"), ("9999999", "")):
+        second = "00" if stored else "01"
+        wanted = f"2100-01-01T12:00:{second}{stored and '.' + stored}Z"
+        body = {"title": "News", "publish_at": f"2100-01-01T12:00:00.{digits}Z"}
+        assert desk.post(URL, body).json()["publish_at"] == wanted

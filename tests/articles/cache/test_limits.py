@@ -303,6 +303,18 @@ def test_a_failed_purge_is_repeated_before_the_cache_is_used_again(
     assert cost("/") == 0
 
 
+def test_purges_of_a_cache_that_is_away_are_logged_once(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    there = settings.CACHES
+    settings.CACHES = {**there, "responses": _cache_at(f"redis://127.0.0.1:{free_port()}/0")}
+    for _ in range(3):
+        versions.invalidate({"article:1"})
+    settings.CACHES = there
+    assert versions.invalidate({"article:1"})
+    begun = ["a purge of the response cache failed", "clearing the response cache failed"]
+    assert [message.split(";")[0] for message in caplog.messages[:2]] == begun
+    assert [message.split(":")[1].strip(" ").split(";")[0] for message in caplog.messages[2:]] == begun
+
+
 def test_a_task_purges_for_a_process_that_cannot_reach_the_cache(own_redis: Server, settings: Any) -> None:
     """Whatever the change; others would show what was before for as long as their entries last."""
     article = make_article("Comet landing", status=APPROVED)
