@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group
 from django.core import checks
 from django.core.checks import CheckMessage, register
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from headline import env
 
@@ -20,8 +21,10 @@ def check_proxies(app_configs: object, **options: Any) -> list[CheckMessage]:
     """With https a proxy is in front; if it is not counted, all clients share one address in rate limits."""
     if settings.PROXY_COUNT or not settings.SITE_URL.startswith("https://"):
         return []
-    hint = "Set it to the number of proxies that write X-Forwarded-For, usually 1: else all clients share one address."
-    return [checks.Warning("PROXY_COUNT is 0, but https ends at a proxy.", hint=hint, id="headline.W001")]
+    hint = _(
+        "Set it to the number of proxies that write X-Forwarded-For, usually 1: else all clients share one address."
+    )
+    return [checks.Warning(_("PROXY_COUNT is 0, but https ends at a proxy."), hint=hint, id="headline.W001")]
 
 
 @register
@@ -30,8 +33,8 @@ def check_cron(app_configs: object, **options: Any) -> list[CheckMessage]:
     copy: Path = settings.CRON_COPY
     if not copy.exists() or copy == env.FILE or not (names := differing(copy)):
         return []
-    hint = "Run manage.py crontab add again, or keep the variables in a file that ENV_FILE names."
-    message = f"Cron jobs run with other values of {', '.join(names)}."
+    hint = _("Run manage.py crontab add again, or keep the variables in a file that ENV_FILE names.")
+    message = _("Cron jobs run with other values of %(names)s.") % {"names": ", ".join(names)}
     return [checks.Warning(message, hint=hint, id="headline.W002")]
 
 
@@ -43,10 +46,9 @@ def check_roles(app_configs: object, databases: Iterable[str] | None = None, **o
         return []
     if not (missing := sorted(named - set(Group.objects.values_list("name", flat=True)))):
         return []
-    message = f"SSO_ROLES or SECOND_FACTOR_ROLES names roles that do not exist: {', '.join(missing)}."
-    return [
-        checks.Warning(message, hint="Write the English name of a group, such as Editor-in-chief.", id="headline.W003")
-    ]
+    message = _("SSO_ROLES or SECOND_FACTOR_ROLES names roles that do not exist: %(names)s.")
+    hint = _("Write the English name of a group, such as Editor-in-chief.")
+    return [checks.Warning(message % {"names": ", ".join(missing)}, hint=hint, id="headline.W003")]
 
 
 def differing(file: Path) -> list[str]:

@@ -15,11 +15,12 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connection, router
+from django.utils.translation import gettext as _
 
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
+from scheduling.identity import database_location
 from scheduling.queues import make_queue
-from scheduling.queues.installations import describe
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
@@ -132,8 +133,8 @@ def check_database(app_configs: object, databases: Collection[str] | None, **opt
     if connection.vendor == "sqlite":
         return []
     if connection.vendor != "mysql":
-        hint = "Use MariaDB, MySQL or SQLite."
-        return [Error(f"The engine does not support {connection.display_name}.", hint=hint, id="scheduling.E010")]
+        message = _("The engine does not support %(name)s.") % {"name": connection.display_name}
+        return [Error(message, hint=_("Use MariaDB, MySQL or SQLite."), id="scheduling.E010")]
     return [*_check_version(), *_check_brand(), *_check_variables(), *_check_tables()]
 
 
@@ -142,8 +143,8 @@ def _check_version() -> Iterator[CheckMessage]:
     version: tuple[int, ...] = connection.mysql_version  # type: ignore[attr-defined]
     if version < (_OLDEST_MARIADB if is_mariadb else _OLDEST_MYSQL):
         name = f"{'MariaDB' if is_mariadb else 'MySQL'} {'.'.join(map(str, version))}"
-        hint = "Workers need SKIP LOCKED: MariaDB from 10.6, MySQL from 8.0.1."
-        yield Error(f"{name} is too old.", hint=hint, id="scheduling.E010")
+        hint = _("Workers need SKIP LOCKED: MariaDB from 10.6, MySQL from 8.0.1.")
+        yield Error(_("%(name)s is too old.") % {"name": name}, hint=hint, id="scheduling.E010")
 
 
 def _check_brand() -> Iterator[CheckMessage]:
@@ -164,8 +165,9 @@ def _describe_server() -> str:
 def _check_tested(name: str, version: tuple[int, ...], *, id: str) -> Iterator[CheckMessage]:  # noqa: A002 (Django's word)
     newest = _NEWEST_TESTED.get(name)
     if newest is None or version > newest:
-        hint = "docs/settings.md names those that are. Try it with a copy of your data before you rely on it."
-        yield checks.Warning(f"{name} {'.'.join(map(str, version))} is not tested.", hint=hint, id=id)
+        hint = _("docs/settings.md names those that are. Try it with a copy of your data before you rely on it.")
+        message = _("%(name)s is not tested.") % {"name": f"{name} {'.'.join(map(str, version))}"}
+        yield checks.Warning(message, hint=hint, id=id)
 
 
 def _check_variables() -> Iterator[CheckMessage]:
@@ -174,22 +176,26 @@ def _check_variables() -> Iterator[CheckMessage]:
         variables: dict[str, str] = dict(cursor.fetchall())
     isolation = variables.get("transaction_isolation") or variables["tx_isolation"]
     if isolation != "READ-COMMITTED":
-        hint = 'Set OPTIONS["isolation_level"] to "read committed": workers would lock gaps and block each other.'
-        yield Error(f"The isolation level is {isolation}.", hint=hint, id="scheduling.E011")
+        hint = _('Set OPTIONS["isolation_level"] to "read committed": workers would lock gaps and block each other.')
+        yield Error(_("The isolation level is %(level)s.") % {"level": isolation}, hint=hint, id="scheduling.E011")
     if "STRICT_" not in variables["sql_mode"]:
-        hint = "Add STRICT_TRANS_TABLES to sql_mode: values that do not fit would be truncated."
-        yield Error("The database is not in strict mode.", hint=hint, id="scheduling.E012")
+        hint = _("Add STRICT_TRANS_TABLES to sql_mode: values that do not fit would be truncated.")
+        yield Error(_("The database is not in strict mode."), hint=hint, id="scheduling.E012")
     for name in ("character_set_connection", "character_set_database"):
         if variables[name] != "utf8mb4":
-            hint = 'Set OPTIONS["charset"], or the database\'s CHARACTER SET, to utf8mb4: emoji would be lost.'
-            yield Error(f"{name} is {variables[name]}.", hint=hint, id="scheduling.E013")
+            hint = _('Set OPTIONS["charset"], or the database\'s CHARACTER SET, to utf8mb4: emoji would be lost.')
+            yield Error(_is(name, variables[name]), hint=hint, id="scheduling.E013")
     if variables["innodb_autoinc_lock_mode"] != "2":
-        hint = "Start the server with innodb_autoinc_lock_mode = 2: workers wait for each other's INSERT ... SELECT."
-        message = f"innodb_autoinc_lock_mode is {variables['innodb_autoinc_lock_mode']}."
+        hint = _("Start the server with innodb_autoinc_lock_mode = 2: workers wait for each other's INSERT ... SELECT.")
+        message = _is("innodb_autoinc_lock_mode", variables["innodb_autoinc_lock_mode"])
         yield checks.Warning(message, hint=hint, id="scheduling.W016")
     if variables.get("wsrep_on") == "ON" and int(variables["wsrep_sync_wait"]) & _SYNC_ALL != _SYNC_ALL:
-        hint = "Set wsrep_sync_wait = 7 on each Galera node: others would read what was replaced, and cache it."
-        yield Error(f"wsrep_sync_wait is {variables['wsrep_sync_wait']}.", hint=hint, id="scheduling.E017")
+        hint = _("Set wsrep_sync_wait = 7 on each Galera node: others would read what was replaced, and cache it.")
+        yield Error(_is("wsrep_sync_wait", variables["wsrep_sync_wait"]), hint=hint, id="scheduling.E017")
+
+
+def _is(name: str, value: str) -> str:
+    return _("%(name)s is %(value)s.") % {"name": name, "value": value}
 
 
 def _check_tables() -> Iterator[CheckMessage]:
@@ -201,10 +207,12 @@ def _check_tables() -> Iterator[CheckMessage]:
     for table, engine, collation in tables:
         if not collation.startswith("utf8mb4"):
             hint = f"ALTER TABLE {table} CONVERT TO CHARACTER SET utf8mb4."
-            yield Error(f"The table {table} is in {collation}.", hint=hint, id="scheduling.E013")
+            message = _("The table %(table)s is in %(collation)s.") % {"table": table, "collation": collation}
+            yield Error(message, hint=hint, id="scheduling.E013")
         if engine != "InnoDB":
-            hint = f"ALTER TABLE {table} ENGINE = InnoDB: only it locks rows and rolls back."
-            yield Error(f"The table {table} uses the storage engine {engine}.", hint=hint, id="scheduling.E014")
+            hint = _("ALTER TABLE %(table)s ENGINE = InnoDB: only it locks rows and rolls back.") % {"table": table}
+            message = _("The table %(table)s uses the storage engine %(engine)s.") % {"table": table, "engine": engine}
+            yield Error(message, hint=hint, id="scheduling.E014")
 
 
 @register(Tags.database)
@@ -231,8 +239,8 @@ def _check_redis_version(info: Mapping[str, str]) -> Iterator[CheckMessage]:
     """Others, such as Valkey, name the version of Redis with which they are compatible, and their own."""
     version = info.get("redis_version", "")
     if (numbers := _numbers(version)) and numbers < _OLDEST_REDIS:
-        hint = f"Use Redis {'.'.join(map(str, _OLDEST_REDIS))} or newer."
-        yield Error(f"Redis {version} is too old.", hint=hint, id="scheduling.E021")
+        hint = _("Use Redis %(version)s or newer.") % {"version": ".".join(map(str, _OLDEST_REDIS))}
+        yield Error(_("%(name)s is too old.") % {"name": f"Redis {version}"}, hint=hint, id="scheduling.E021")
     brand, own = next(((name, info[key]) for key, name in _BRANDS.items() if info.get(key)), ("Redis", version))
     if own:
         yield from _check_tested(brand, _numbers(own), id="scheduling.W024")
@@ -245,13 +253,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _check_eviction(policy: str) -> Iterator[CheckMessage]:
     """The volatile policies only evict keys that expire, of which the queue has only short locks."""
     if policy.startswith("allkeys-"):
-        hint = "Set maxmemory-policy to noeviction: tasks whose hints are evicted run late, from the database."
-        yield checks.Warning(
-            f"Redis may evict the queue: maxmemory-policy is {policy}.", hint=hint, id="scheduling.W022"
-        )
+        hint = _("Set maxmemory-policy to noeviction: tasks whose hints are evicted run late, from the database.")
+        message = _("Redis may evict the queue: maxmemory-policy is %(policy)s.") % {"policy": policy}
+        yield checks.Warning(message, hint=hint, id="scheduling.W022")
 
 
 def _check_neighbours(others: str) -> Iterator[CheckMessage]:
     if others:
-        message, _, hint = describe(others).partition(": ")
-        yield checks.Warning(f"{message}.", hint=hint, id="scheduling.W023")
+        hint = _(
+            "Their keys are separate. Give each its own Redis, or, if both are one database behind several servers, "
+            "set REDIS_KEY_PREFIX to the same name for all."
+        )
+        message = _("This Redis serves %(other)s as well as %(own)s.") % {"other": others, "own": database_location()}
+        yield checks.Warning(message, hint=hint, id="scheduling.W023")

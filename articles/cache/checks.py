@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.utils.translation import gettext as _
 
 from articles.cache.backend import responses
 from articles.cache.ttl import MAX_TTL
@@ -29,11 +30,12 @@ def _check_ttl() -> Iterator[CheckMessage]:
 
 def _check_cdn() -> Iterator[CheckMessage]:
     if settings.CDN_PURGE_HEADER and not settings.CDN_PURGE_URLS:
-        hint = "List the proxies in CDN_PURGE_URLS; without it, responses tell proxies not to cache."
-        yield checks.Warning("CDN_PURGE_HEADER is set, but CDN_PURGE_URLS is empty.", hint=hint, id="articles.W009")
+        hint = _("List the proxies in CDN_PURGE_URLS; without it, responses tell proxies not to cache.")
+        message = _("CDN_PURGE_HEADER is set, but CDN_PURGE_URLS is empty.")
+        yield checks.Warning(message, hint=hint, id="articles.W009")
     if settings.CDN_PURGE_URLS and not settings.REDIS_CACHE_URL:
-        hint = "Set REDIS_URL: without Redis, a process that missed a purge may send a proxy the old response again."
-        yield checks.Warning("CDN_PURGE_URLS is set, but the cache is not shared.", hint=hint, id="articles.W010")
+        hint = _("Set REDIS_URL: without Redis, a process that missed a purge may send a proxy the old response again.")
+        yield checks.Warning(_("CDN_PURGE_URLS is set, but the cache is not shared."), hint=hint, id="articles.W010")
 
 
 @register(deploy=True)
@@ -47,8 +49,9 @@ def check_memory(app_configs: object, **options: Any) -> list[CheckMessage]:
 def _check_separation() -> Iterator[CheckMessage]:
     queue = settings.SCHEDULING_REDIS_URL
     if queue and server_and_database(queue)[:3] == server_and_database(settings.REDIS_CACHE_URL)[:3]:
-        hint = "Set REDIS_CACHE_URL to a separate Redis server: a full cache would stop the queue."
-        yield checks.Warning("The cache and the queue share the memory of one server.", hint=hint, id="articles.W011")
+        hint = _("Set REDIS_CACHE_URL to a separate Redis server: a full cache would stop the queue.")
+        message = _("The cache and the queue share the memory of one server.")
+        yield checks.Warning(message, hint=hint, id="articles.W011")
 
 
 def _check_eviction() -> Iterator[CheckMessage]:
@@ -59,5 +62,6 @@ def _check_eviction() -> Iterator[CheckMessage]:
         return
     if memory["maxmemory_policy"] == "noeviction" or not memory["maxmemory"]:
         found = f"maxmemory is {memory['maxmemory']}, maxmemory-policy {memory['maxmemory_policy']}"
-        hint = "Set maxmemory, and maxmemory-policy to allkeys-lru: when full, it would store no new responses."
-        yield checks.Warning(f"The cache's Redis does not evict: {found}.", hint=hint, id="articles.W012")
+        hint = _("Set maxmemory, and maxmemory-policy to allkeys-lru: when full, it would store no new responses.")
+        message = _("The cache's Redis does not evict: %(found)s.") % {"found": found}
+        yield checks.Warning(message, hint=hint, id="articles.W012")

@@ -29,6 +29,23 @@ _WALL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII
 """Not any ISO 8601: a date, or an hour without minutes, is a time that was cut off."""
 
 
+class WallTimeInput(forms.TextInput):
+    """A time in the newsroom's form and a button for the picker of the browser, which would show it in its own form."""
+
+    template_name = "articles/desk/wall_time.html"
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        # Translators: the form of a time in a field, such as 2026-11-21 07:00
+        placeholder = gettext_lazy("YYYY-MM-DD hh:mm")
+        # No keypad of figures: those of some phones have no hyphen, colon or space.
+        typing = {"inputmode": "text", "autocomplete": "off", "autocapitalize": "off", "spellcheck": "false"}
+        super().__init__({"placeholder": placeholder, **typing, "data-wall-time": True, **(attrs or {})})
+
+    def format_value(self, value: Any) -> str | None:
+        """What was typed in the newsroom's form; unchanged if it is no time."""
+        return shown_wall(super().format_value(value) or "") or None
+
+
 class ZonedTimeWidget(forms.MultiWidget):
     """Date and time to the second, the zone's name and, for a time that occurs twice, a choice."""
 
@@ -36,7 +53,7 @@ class ZonedTimeWidget(forms.MultiWidget):
     use_fieldset = False
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
-        wall = forms.TextInput({"type": "datetime-local", "step": "1", "class": " ".join(DATETIME_CLASSES)})
+        wall = WallTimeInput({"class": " ".join(DATETIME_CLASSES)})
         which = forms.Select({"class": " ".join(SELECT_CLASSES), "aria-label": gettext_lazy("Which occurrence")})
         super().__init__({"": wall, "which": which, "zone": forms.HiddenInput()}, attrs)
 
@@ -55,8 +72,7 @@ class ZonedTimeWidget(forms.MultiWidget):
         if not isinstance(value, datetime):
             return [value, None, zone]
         local = timezone.localtime(value)
-        timespec = "milliseconds" if local.microsecond else "seconds"  # browsers show no more than that
-        return [local.replace(tzinfo=None).isoformat(timespec=timespec), SECOND if local.fold else FIRST, zone]
+        return [format_wall(local), SECOND if local.fold else FIRST, zone]
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         """Adds the zone, and the choice if the time occurs twice."""
@@ -140,11 +156,24 @@ def _is_unknown_zone(values: Sequence[str | None]) -> bool:
 
 
 def parse_wall(text: str | None) -> datetime | None:
-    """A naive time from a datetime-local input; None if invalid."""
+    """A naive time, with a space or a T before its hour; None if invalid."""
     try:
         return datetime.fromisoformat(text) if _WALL.fullmatch(text := (text or "").strip()) else None
     except ValueError:
         return None
+
+
+def format_wall(time: datetime) -> str:
+    """The newsroom's form, such as "2026-11-21 07:00"; with seconds, and milliseconds, only if they are not zero."""
+    is_whole = not (time.second or time.microsecond)
+    timespec = "milliseconds" if time.microsecond else "minutes" if is_whole else "seconds"
+    return time.replace(tzinfo=None).isoformat(" ", timespec)
+
+
+def shown_wall(text: str) -> str:
+    """A typed time in the newsroom's form; unchanged if it is no time."""
+    wall = parse_wall(text)
+    return format_wall(wall) if wall else text
 
 
 def two_times(values: Sequence[str | None]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, register
+from django.utils.translation import gettext as _
 
 
 @register
@@ -16,5 +17,5 @@ def check_saml(app_configs: object, **options: Any) -> list[CheckMessage]:
     if not settings.SAML:
         return []
     faults = import_module("headline.accounts.saml_messages").faults()
-    hint = "Get the metadata or the certificate from the identity provider again."
+    hint = _("Get the metadata or the certificate from the identity provider again.")
     return [checks.Error(fault, hint=hint, id="headline.E001") for fault in faults]

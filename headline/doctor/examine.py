@@ -53,6 +53,9 @@ _AREAS = {
 }
 """Beginnings of the ids of system checks; others are about settings."""
 
+_UNTRANSLATED = ("security.", "scheduling.E00", "scheduling.W003", "scheduling.E015", "articles.E00", "articles.W008")
+"""Those of Django, and of settings in Python, which are for its authors."""
+
 
 def examine(*, outward: bool) -> list[Finding]:
     """All findings, by area; an area without any has a sentence that it is well.
@@ -114,7 +117,8 @@ def _is_ignored(message: CheckMessage) -> bool:
 def _finding(message: CheckMessage) -> Finding:
     level = Level.FAILURE if message.level >= ERROR else Level.WARNING
     area = next((area for start, area in _AREAS.items() if str(message.id).startswith(start)), Area.SETTINGS)
-    return Finding(area, level, message.msg, message.hint or "", str(message.id), "en")
+    language = "en" if str(message.id).startswith(_UNTRANSLATED) else ""
+    return Finding(area, level, message.msg, message.hint or "", str(message.id), language)
 
 
 def _clock_text() -> str:

@@ -94,6 +94,13 @@ def test_without_a_database_the_rest_is_examined_and_no_secret_is_printed(manage
     assert "hunter2" not in done.stdout + done.stderr
 
 
+def test_sentences_of_our_system_checks_are_in_the_language_of_the_page(settings: Any) -> None:
+    settings.PROXY_COUNT, settings.SITE_URL, settings.SECRET_KEY = 0, "https://example.org", "short"
+    languages = {finding.code: finding.language for finding in examine(outward=False)}
+    assert languages["headline.W001"] == ""
+    assert languages["security.W009"] == "en", "that is Django's"
+
+
 @pytest.mark.parametrize(("seconds", "level"), [(0.02, Level.OK), (0.5, Level.WARNING), (-5, Level.FAILURE)])
 def test_the_clock(monkeypatch: pytest.MonkeyPatch, seconds: float, level: Level) -> None:
     monkeypatch.setattr("headline.health.clock_offset", lambda: seconds)

@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import formats, timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.admin import ModelAdmin
 
@@ -25,6 +26,7 @@ from articles.desk.editor.checks import draft_of
 from articles.desk.editor.preview import typed_text
 from articles.desk.editor.time_hints import conflicts, quick_times, time_in_words, with_preset, zone_of_form
 from articles.desk.following import next_change
+from articles.desk.time_field import WallTimeInput
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
 from articles.publishing import PAST
@@ -63,6 +65,7 @@ class PublishSheet(ModelAdmin):
         form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
         form.is_valid()
         is_dialog = "dialog" in request.GET
+        shown = _shown(form, article, transition, now)
         context = {
             **self.admin_site.each_context(request),
             "opts": self.model._meta,
@@ -70,9 +73,16 @@ class PublishSheet(ModelAdmin):
             "is_dialog": is_dialog,
             "layout": f"articles/desk/editor/sheet_{'dialog' if is_dialog else 'page'}.html",
             "sent": [(name, value) for name, value in _pairs(posted) if name not in _NOT_POSTED_AGAIN],
-            **_shown(form, article, transition, now),
+            **shown,
+            "time_input": _time_input(shown["field"], shown["wall"], is_dialog=is_dialog),
         }
         return TemplateResponse(request, "articles/desk/editor/sheet.html", context)
+
+
+def _time_input(field: str, wall: str, *, is_dialog: bool) -> SafeString:
+    """The field of the sheet; that of a dialog is not sent: the article's form has its own."""
+    name, outside = ("sheet_time", {"form": "sheet-only"}) if is_dialog else (field, {})
+    return WallTimeInput().render(name, wall, {"id": "sheet-time", "data-sheet-time": field, **outside})
 
 
 def _pairs(posted: QueryDict) -> list[tuple[str, str]]:

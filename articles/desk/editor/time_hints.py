@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.parse_int import whole_number
-from articles.desk.time_field import ZonedTimeField, sent_zone, two_times
+from articles.desk.time_field import ZonedTimeField, format_wall, sent_zone, two_times
 from articles.models import Article, status_at
 from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock, zone_label
@@ -53,7 +53,7 @@ class TimingScreens(ModelAdmin):
             answers[name]["problems"] += warnings
         if _has_gone_live(request, now):  # its time is no plan any more
             answers["publish_at"] |= {"problems": [], "later": None}
-        walls = {choice: wall.isoformat(timespec="seconds") for choice, (_label, wall) in quick_times(now).items()}
+        walls = {choice: format_wall(wall) for choice, (_label, wall) in quick_times(now).items()}
         return JsonResponse({"fields": answers, "choices": walls})
 
 
@@ -87,7 +87,7 @@ def with_preset(posted: QueryDict, field: str, now: datetime) -> QueryDict:
     if chosen is None:
         return posted
     changed = posted.copy()
-    changed[field] = chosen[1].isoformat(timespec="seconds")
+    changed[field] = format_wall(chosen[1])
     changed.pop(f"{field}_which", None)
     return changed
 
@@ -144,9 +144,8 @@ def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]
         else:
             if moment is not None:
                 times[name] = moment
-                later = timezone.localtime(moment + HOUR).replace(tzinfo=None)
                 answer |= {"sentence": sentence(moment, now), "zone": zone_label(moment)}
-                answer["later"] = later.isoformat(timespec="seconds")
+                answer["later"] = format_wall(timezone.localtime(moment + HOUR))
         answers[name] = answer
     return answers, times
 

@@ -154,6 +154,39 @@
     window.addEventListener("pageshow", ({ persisted }) => persisted && document.querySelectorAll("form").forEach((form) => sent.delete(form)));
 })();
 
+// Time fields, which articles/desk/time_field.py renders: the button opens the picker of the browser, whose choice is
+// shown in the newsroom's form, as is a time typed with a T or with seconds that are zero.
+(() => {
+    const WALL = /^\s*(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)?\s*$/;
+    const shown = (text) => text.replace(WALL, (_text, day, time, seconds = "") => `${day} ${time}${/[1-9]/.test(seconds) ? seconds : ""}`);
+    const beside = (element, selector) => element.closest(".desk-time").querySelector(selector);
+
+    document.addEventListener("click", ({ target }) => {
+        const button = target.closest("[data-choose-time]");
+        if (!button) return;
+        const native = beside(button, "[data-native-time]");
+        const { value } = beside(button, "[data-wall-time]");
+        native.value = WALL.test(value) ? shown(value).replace(" ", "T") : "";
+        native.defaultValue = native.value; // to open the picker changes nothing
+        native.showPicker();
+    });
+
+    // Before the listeners of forms: to them it is the text field that changes.
+    const take = (event) => {
+        const { target, type } = event;
+        if (target.matches("[data-native-time]")) {
+            event.stopPropagation();
+            const field = beside(target, "[data-wall-time]");
+            target.defaultValue = target.value;
+            field.value = shown(target.value);
+            field.dispatchEvent(new Event(type, { bubbles: true }));
+        } else if (type === "change" && target.matches("[data-wall-time]") && target.value !== shown(target.value)) {
+            target.value = shown(target.value);
+        }
+    };
+    for (const kind of ["input", "change"]) document.addEventListener(kind, take, true);
+})();
+
 // Cells of a list without content, which phones do not show.
 document.addEventListener("DOMContentLoaded", () => {
     for (const cell of document.querySelectorAll(".result-list td")) {

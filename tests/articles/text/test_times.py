@@ -132,7 +132,7 @@ def test_a_time_finer_than_browsers_show_is_not_changed_by_saving_the_form() -> 
     stored = datetime(2026, 7, 1, 5, 0, 0, 123456, tzinfo=UTC)
     field = ZonedTimeField()
     shown = ZonedTimeWidget().decompress(stored)
-    assert shown[0] == "2026-07-01T05:00:00.123"
+    assert shown[0] == "2026-07-01 05:00:00.123"
     assert not field.has_changed(stored, shown)
     assert field.has_changed(stored, ["2026-07-01T05:00:01", ""])
 
@@ -172,4 +172,4 @@ def test_the_zone_of_a_time_is_sent_before_it() -> None:
 def test_a_time_in_a_forged_zone_is_refused(forged: str) -> None:
     form = TimeForm({"when": "2026-07-01T07:00", "when_zone": forged})
     assert "Enter a date and a time" in str(form.errors)
-    assert "2026-07-01T07:00" in str(form), "it is shown again, in the current zone"
+    assert "2026-07-01 07:00" in str(form), "it is shown again, in the current zone"

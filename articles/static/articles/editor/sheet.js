@@ -34,13 +34,17 @@ const listen = (sheet, button) => {
         wait();
     };
     // Says how long it still takes; what is being chosen or pressed stays where it is.
+    let latest = 0;
     const update = async () => {
+        const mine = ++latest;
         const fresh = await fetchSheet(button).catch(() => null);
-        if (!sheet.open) return;
+        if (!sheet.open || mine !== latest) return true;
         for (const selector of fresh ? [".sheet-when [role=status]", ".primary"] : []) {
             sheet.querySelector(selector).replaceChildren(...fresh.querySelector(selector).childNodes);
         }
+        if (fresh) sheet.querySelector(".primary").disabled = fresh.querySelector(".primary").disabled;
         wait(fresh?.querySelector("[data-wait]")?.dataset.wait ?? (fresh ? null : RETRY));
+        return Boolean(fresh);
     };
     let timer = null;
     const wait = (left = sheet.querySelector("[data-wait]")?.dataset.wait ?? null) => {
@@ -55,7 +59,8 @@ const listen = (sheet, button) => {
     sheet.addEventListener("change", ({ target }) => {
         if (!target.matches("[data-sheet-time]")) return;
         store(sheet);
-        again().catch(() => announce(label("noConnection")));
+        // Not the whole sheet: that would close the open picker and take the focus from where Tab led.
+        update().then((isShown) => isShown || announce(label("noConnection")));
     });
     document.addEventListener("follow:shown", () => {
         const offered = form.querySelector(`[name=sheet][value="${button.value}"]`);
