@@ -21,6 +21,7 @@ from articles.notifications import notify_authors, notify_of_trouble, remove_orp
 from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
+    date_updates,
     prepare_to_publish,
     publish_due,
     reconcile_reviews,
@@ -111,6 +112,11 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(unpublish_due, tasks)
 
 
+def _date_updates(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
+    _log_lateness("updated", tasks, committed_at)
+    date_updates(list(map(_subject, tasks)), committed_at)
+
+
 @handler(
     UPDATE,
     waits_for_locks=True,
@@ -118,7 +124,7 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     namer=titles,
     recoverable=True,
     runs_ahead=True,
-    after_commit=partial(_log_lateness, "updated"),
+    after_commit=_date_updates,
 )
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""

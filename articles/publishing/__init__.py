@@ -103,6 +103,7 @@ from articles.publishing.transitions import (
 )
 from articles.publishing.updates import (
     adopt_all,
+    date_updates,
     discard_update,
     publish_update,
     schedule_update,
@@ -143,6 +144,7 @@ __all__ = [
     "count_signed",
     "create",
     "date_corrections",
+    "date_updates",
     "delete_tag",
     "description_of",
     "discard_update",

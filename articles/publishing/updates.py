@@ -20,7 +20,7 @@ from articles.publishing.schedules import checked_time, refuse_past
 from articles.publishing.transitions import Actor, performs, transition
 from articles.search import index
 from articles.workflow import Transition
-from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.services import among, delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
 @performs(Transition.SCHEDULE_UPDATE)
@@ -122,6 +122,20 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     delete_by_ids(Update, done.filter(draft__isnull=True).values_list("pk", flat=True))
     for pk, revision in texts.items():
         articles[pk].title = revision.title
+
+
+@retried
+def date_updates(article_ids: Collection[int], committed_at: datetime) -> None:
+    """Date updates that went live by their time, and their corrections, by the commit: readers saw none of them before.
+
+    Only those of articles that no one has locked, since a worker may not wait for an editor, or has changed since.
+    """
+    locked = lock_by_ids(Article, article_ids, skip_locked=True).filter(text_changed_at=F("updated_at"))
+    stamps = dict(locked.filter(updated_at__lt=committed_at).values_list("pk", "updated_at"))
+    for before in set(stamps.values()):
+        ids = [pk for pk, stamp in stamps.items() if stamp == before]
+        Article.objects.filter(pk__in=among(ids)).update(text_changed_at=committed_at)
+        Correction.objects.filter(article__in=ids, published_at=before).update(published_at=committed_at)
 
 
 def _set_time(article: Article, moment: datetime | None) -> None:

@@ -5,6 +5,7 @@ from bench.measures.calendar import CALENDAR
 from bench.measures.crowd import CROWD
 from bench.measures.desk import DESK
 from bench.measures.lateness import BUSY, IDLE
+from bench.measures.one_instant import ONE_INSTANT
 from bench.measures.pages import PAGES
 from bench.measures.pending import LARGE_PENDING, PENDING
 from bench.measures.promotion import PROMOTION
@@ -27,6 +28,7 @@ MEASURES = (
     CROWD,
     PAGES,
     CALENDAR,
+    ONE_INSTANT,
     DESK,
     RECOVERY,
     PROMOTION,

@@ -15,6 +15,7 @@ from tests.harness import PATIENCE, Process, Stand, base_dir, eventually, python
 _TABLES = (
     "taskinfo", "taskinfo_logs", "probe_effect",
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
+    "articles_release", "articles_releasemember", "articles_correction",
 )  # fmt: skip
 _LEAD = 4.0  # seconds for storing the tasks, so that none is due before all are stored
 EXECUTED = 1

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from articles.task_types import OF_ARTICLES
+from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.services import LateHours, Lateness, lateness_by_hour
 
 HOURS = 24
@@ -64,7 +64,7 @@ class Chart:
 
 def chart(now: datetime) -> Chart:
     """The chart of the last 24 hours."""
-    found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, OF_ARTICLES), KEPT)
+    found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, (*OF_ARTICLES, RELEASE)), KEPT)
     return Chart(_sentence(found.total), list(_columns(found)), _lines(), _hours(found), found.is_sample)
 
 

@@ -280,6 +280,15 @@ def test_how_late_the_day_was_is_drawn_and_shown_in_a_table() -> None:
     assert "<td>1.5 s</td>" in shown
 
 
+def test_a_late_release_counts_in_the_punctuality_of_the_day() -> None:
+    release = make_release(make_article(status=APPROVED), by=make_editor("irene"))
+    releases.schedule_release(release, publish_at=soon(hours=1), by=make_editor("ivan"))
+    log = TaskInfoLog.objects.filter(task_type=RELEASE)
+    log.update(status=1, updated_at=soon(minutes=-1), lateness=timedelta(seconds=4))
+    cache.clear()
+    assert "1 published in the last 24 hours: median delay 4 s" in page_of(make_editor())
+
+
 def test_what_was_not_measured_is_said_so_and_is_not_drawn() -> None:
     for late in (None, timedelta(milliseconds=9)):
         article = make_article(status=APPROVED, publish_at=soon(hours=1))
