@@ -25,7 +25,7 @@ from scheduling.exceptions import LeaseLost
 from scheduling.failures import trouble_of
 from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
-from scheduling.registry import Postpone
+from scheduling.registry import Fail, Postpone
 from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 from scheduling.transactions import log_failure
 
@@ -180,6 +180,7 @@ def _run(task: TaskInfo) -> None:
         with _renewing_lease(task):
             verdicts = found.run([task])
             verdict = verdicts.get(task.task_id) if isinstance(verdicts, Mapping) else None
+            error = verdict.error if isinstance(verdict, Fail) else ""
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
     try:

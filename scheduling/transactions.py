@@ -6,7 +6,8 @@ import functools
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 from django.db import OperationalError, connection, transaction
@@ -54,7 +55,7 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
         deadline = time.monotonic() + _RETRY_FOR
         for number in range(1, attempts + 1):
             try:
-                _clear_old_cause()
+                clear_old_cause()
                 with transaction.atomic(savepoint=savepoint):
                     return function(*args, **kwargs)
             except OperationalError as error:
@@ -67,7 +68,19 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
     return run
 
 
-def _clear_old_cause() -> None:
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """A savepoint of the present transaction, to which it is rolled back if the block raises.
+
+    It also raises if the block has caught an error of a statement that Django can only undo by a rollback.
+    """
+    clear_old_cause()
+    with transaction.atomic():
+        yield
+        connection.validate_no_broken_transaction()
+
+
+def clear_old_cause() -> None:
     """Django keeps the cause of a broken atomic block, and would chain it to a later error."""
     if not connection.needs_rollback:
         connection.rollback_exc = None  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from bench.measures.desk import DESK
 from bench.measures.lateness import BUSY, IDLE
 from bench.measures.pages import PAGES
 from bench.measures.pending import LARGE_PENDING, PENDING
+from bench.measures.poison import POISON
 from bench.measures.promotion import PROMOTION
 from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
@@ -20,6 +21,7 @@ MEASURES = (
     REFRESHING,
     BURST,
     LARGE_BURST,
+    POISON,
     WRITING,
     PENDING,
     LARGE_PENDING,
