@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
-from scheduling.failures import Trouble, trouble_of
+from scheduling.failures import Trouble, is_duplicate, trouble_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +32,17 @@ def is_collision(error: BaseException) -> bool:
     """Whether the transaction may succeed when it is run again."""
     is_locked_out = isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
     return is_locked_out or isinstance(error, Collision)
+
+
+@contextmanager
+def duplicates_collide() -> Iterator[None]:
+    """Raise `Collision` where another transaction has stored a row with the same unique values."""
+    try:
+        yield
+    except IntegrityError as error:
+        if not is_duplicate(error):
+            raise
+        raise Collision(*error.args) from error
 
 
 def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask
+from scheduling.failures import is_duplicate
 from scheduling.ids import new_task_ids
 from scheduling.json_rows import copy_rows, insert_rows, update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -107,8 +108,8 @@ def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
             with transaction.atomic():
                 pending = _locked_by_key(drafts)
                 return write_drafts(drafts, pending, now=read_database_clock())
-        except IntegrityError:
-            if not attempts_left:
+        except IntegrityError as error:
+            if not attempts_left or not is_duplicate(error):
                 raise
     raise AssertionError("unreachable")
 
