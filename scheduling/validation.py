@@ -21,6 +21,7 @@ MAX_DEPTH = 31
 """Levels of lists and objects in parameters: MariaDB takes no JSON that is deeper, MySQL and SQLite take more."""
 
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True).encode
 
 PRIORITIES = range(-32_768, 32_768)
 
@@ -84,7 +85,7 @@ def checked_priority(value: Any) -> int:
 
 
 def checked_parameters(value: Any) -> Any:
-    """Any JSON value of at most `MAX_PARAMETERS_BYTES` and `MAX_DEPTH`."""
+    """Any JSON value of at most `MAX_PARAMETERS_BYTES` and `MAX_DEPTH`, as a database returns it: `(1,)` is `[1]`."""
     try:
         text = _encode(value)
         size = len(text.encode())
@@ -95,7 +96,7 @@ def checked_parameters(value: Any) -> Any:
         raise InvalidTask(text % {"size": size, "most": conf.MAX_PARAMETERS_BYTES})
     if _is_deeper(value, MAX_DEPTH):
         raise InvalidTask(_("parameters are nested deeper than %(most)d levels") % {"most": MAX_DEPTH})
-    return value
+    return json.loads(text)
 
 
 def _is_deeper(value: Any, most: int) -> bool:
@@ -110,6 +111,11 @@ def _is_deeper(value: Any, most: int) -> bool:
 
 def _inner(outer: Any) -> Any:
     return outer.values() if isinstance(outer, dict) else outer
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; for Python, `True` is 1 and 1.0."""
+    return bool(one == other) and _encode_sorted(one) == _encode_sorted(other)
 
 
 def checked_seconds(value: float, *, what: str, most: float) -> float:

@@ -299,6 +299,22 @@ def test_a_row_that_is_there_already_is_a_collision(queue: DelayQueue, monkeypat
     assert add_task(TYPE, execute_time=NOON, parameters=2).task_id == taken + 1
 
 
+@pytest.mark.parametrize("parameters", [{1: (2, 3)}, {"a": [2, 3]}, [True, 1.5, None, "é"]])
+def test_a_task_that_is_added_again_unchanged_is_left_alone(queue: DelayQueue, parameters: Any) -> None:
+    values: dict[str, Any] = {"execute_time": NOON, "parameters": parameters, "key": "7"}
+    first = add_task(TYPE, **values)
+    again = add_task(TYPE, **values)
+    assert (again.task_id, again.version) == (first.task_id, 1)
+    assert first.parameters == again.parameters == TaskInfo.objects.get().parameters
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), ([1], [1.0]), ({"a": 0}, {"a": False})])
+def test_values_that_only_python_takes_for_the_same_are_a_change(queue: DelayQueue, one: Any, other: Any) -> None:
+    add_task(TYPE, execute_time=NOON, parameters=one, key="7")
+    assert add_task(TYPE, execute_time=NOON, parameters=other, key="7").version == 2
+    assert str(TaskInfo.objects.get().parameters) == str(other)
+
+
 @pytest.mark.parametrize("day", [date(1000, 1, 1), date(1969, 12, 31), date(9999, 12, 30)])
 def test_any_time_that_every_zone_can_show_is_stored_to_the_microsecond(queue: DelayQueue, day: date) -> None:
     moment = datetime.combine(day, time.max, tzinfo=UTC)
