@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ from articles.task_types import (
     UPDATE,
 )
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.registry import Drop, Postpone, Verdict, handler, reconciler
+from scheduling.registry import Drop, Fail, Postpone, Verdict, handler, reconciler
 from scheduling.services import clock, lock_by_ids, of_ids, of_task, retried
 
 if TYPE_CHECKING:
@@ -163,9 +163,14 @@ def _date_releases(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""
     until = time.monotonic() + PATIENCE
+    releases, verdicts = _subjects(tasks, _release)
     with source(Source.WORKER):
-        verdicts = {task.task_id: release_due(_release(task), until=until) for task in tasks}
-    return {task_id: verdict for task_id, verdict in verdicts.items() if verdict is not None}
+        verdicts |= {
+            task_id: verdict
+            for task_id, pk in releases.items()
+            if (verdict := release_due(pk, until=until)) is not None
+        }
+    return verdicts
 
 
 @handler(REVIEW, at_least_once=True, label=_("Review of a long text"), namer=titles)
@@ -258,13 +263,28 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 
 
 def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
-    subjects = {task.task_id: _subject(task) for task in tasks}
+    articles, failed = _subjects(tasks, _subject)
+    if not articles:
+        return failed
     with source(Source.WORKER):
-        outcome = effect(set(subjects.values()))
+        outcome = effect(set(articles.values()))
     if outcome.early:
         transaction.on_commit(partial(_sync_tasks, outcome.early), robust=True)
     verdicts = _verdicts(outcome)
-    return {task_id: verdicts[pk] for task_id, pk in subjects.items() if pk in verdicts}
+    return failed | {task_id: verdicts[pk] for task_id, pk in articles.items() if pk in verdicts}
+
+
+def _subjects(
+    tasks: Iterable[TaskInfo], subject: Callable[[TaskInfo], int]
+) -> tuple[dict[int, int], dict[int, Verdict]]:
+    """What each task is about, and a failure of those without: they must not cost the others of their batch."""
+    subjects, failed = dict[int, int](), dict[int, Verdict]()
+    for task in tasks:
+        try:
+            subjects[task.task_id] = subject(task)
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            failed[task.task_id] = Fail.by(error)
+    return subjects, failed
 
 
 def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
@@ -276,7 +296,7 @@ def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
 
 
 def _subject(task: TaskInfo) -> int:
-    """The article of a task. Raises if there is none, which fails this task alone."""
+    """The article of a task. Raises if there is none."""
     return int(dict(task.parameters or {})["article_id"])
 
 

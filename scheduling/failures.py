@@ -65,6 +65,9 @@ _SQLITE = {
     sqlite3.SQLITE_LOCKED: Trouble.LOCKS,
     sqlite3.SQLITE_READONLY: Trouble.READ_ONLY,
 }
+#: Of a unique index: MySQL's and MariaDB's numbers, and extended result codes of SQLite.
+_DUPLICATES = frozenset({1062, 1586})
+_SQLITE_DUPLICATES = frozenset({sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE})
 #: Message texts, where the code is not specific enough.
 _TEXTS = (
     ("error 28", Trouble.DISK_FULL),  # 1030, "Got error 28 from storage engine"
@@ -92,6 +95,12 @@ def trouble_of(error: BaseException) -> Trouble | None:
         if isinstance(cause, QueueUnavailable):
             return Trouble.QUEUE
     return None
+
+
+def is_duplicate(error: IntegrityError) -> bool:
+    """Whether a row was refused because another one has its unique values, rather than for a value of its own."""
+    number = error.args[0] if error.args else None
+    return number in _DUPLICATES or getattr(error.__cause__, "sqlite_errorcode", None) in _SQLITE_DUPLICATES
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -14,7 +14,7 @@ from unfold.views import ChangeList
 
 from scheduling import registry
 from scheduling.clock import read_database_clock
-from scheduling.models import TaskInfo, TaskInfoLog, topics_with_tasks
+from scheduling.models import TaskInfo, recorded_types, topics_with_tasks
 from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
 
 
@@ -79,4 +79,4 @@ def types_in(model: type[Model]) -> set[str]:
     """The task types in this table."""
     if model is TaskInfo:
         return {task_type for task_type, _, _ in topics_with_tasks()}
-    return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())
+    return recorded_types()

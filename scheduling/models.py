@@ -286,6 +286,14 @@ def topics_with_tasks() -> list[tuple[str, int, datetime]]:
     return [(row["task_type"], row["priority"], row["first"]) for row in rows.order_by()]
 
 
+def recorded_types() -> set[str]:
+    """The task types that have records, by a loose scan of the index on type and key.
+
+    It serves look-ups by key that name no type, which would otherwise read all records.
+    """
+    return set(TaskInfoLog.objects.order_by().values_list("task_type", flat=True).distinct())
+
+
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
     """Pending tasks with these ids."""
     return TaskInfo.objects.filter(task_id__in=row_locks.among(ids))

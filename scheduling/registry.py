@@ -7,8 +7,10 @@
 A handler gets a *batch*: a non-empty list of due, locked `TaskInfo` rows of one type. It runs in the transaction that
 locks them, so that its writes to this database and the end of the tasks commit together (*transactional tasks*). It
 returns None when every task is done, or a mapping from `task_id` to a verdict for those that are not: `Drop(reason)`
-closes a task that is no longer valid, `Postpone()` leaves it pending for the next sweep. When it raises, the batch is
-rolled back and its halves are run separately, until the task that raised is alone.
+closes a task that is no longer valid, `Postpone()` leaves it pending for the next sweep, `Fail(error)` counts a failed
+attempt of a task for which nothing was written, such as one with invalid parameters. When it raises, the batch is
+rolled back, and it is called for smaller and smaller parts, until each task that raises is alone. That costs the
+others more than `Fail`.
 
 `recoverable=True` is for tasks that a reconciler can recreate: they are never dead, but retried with pauses of minutes.
 
@@ -37,6 +39,7 @@ ignored.
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -66,7 +69,19 @@ class Postpone:
     """The task cannot run now, because its subject is locked: leave it pending, count no attempt."""
 
 
-Verdict = Drop | Postpone
+@dataclass(frozen=True)
+class Fail:
+    """The task failed by its own fault: its attempt counts, and it is retried with backoff or dead."""
+
+    error: str
+
+    @classmethod
+    def by(cls, error: BaseException) -> Fail:
+        """The verdict for a task whose handler raised this, with the traceback for its record."""
+        return cls("".join(traceback.format_exception(error)))
+
+
+Verdict = Drop | Postpone | Fail
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 AfterCommit = Callable[["Sequence[TaskInfo]", datetime], object]
 Reconciler = Callable[[], int]

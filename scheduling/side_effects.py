@@ -26,7 +26,7 @@ from scheduling.failures import trouble_of
 from scheduling.incidents import incidents
 from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
-from scheduling.registry import Postpone
+from scheduling.registry import Fail, Postpone
 from scheduling.services.leasing import complete_task, fail_task, poll, postpone_task, renew_lease
 
 logger = logging.getLogger(__name__)
@@ -182,6 +182,7 @@ def _run(task: TaskInfo) -> None:
         with _renewing_lease(task):
             verdicts = found.run([task])
             verdict = verdicts.get(task.task_id) if isinstance(verdicts, Mapping) else None
+            error = verdict.error if isinstance(verdict, Fail) else ""
     except Exception as failure:
         error, trouble = traceback.format_exc(), trouble_of(failure)
         _log_trouble(task, failure)

@@ -21,6 +21,7 @@ from scheduling.shutdown import stop_on_signals
 logger = logging.getLogger(__name__)
 
 _WATCH_INTERVAL = 0.05  # seconds between two checks of the children
+_LONGEST_LOOK = 1.0  # seconds between two checks that count at most; it takes longer only if this process was stopped
 _MIN_LIFETIME = 1.0  # seconds; after a child that lived shorter, the next start waits
 _FIRST_PAUSE = 0.05  # seconds that it waits; doubles with each such child in a row, up to `_MIN_LIFETIME`
 _KILL_DELAY = 1.0  # seconds after `STOP_TIMEOUT` until a child that has not exited is killed
@@ -33,7 +34,9 @@ class Heartbeat:
     """
 
     def __init__(self) -> None:
-        self.started = time.monotonic()
+        self.started = self._looked_at = time.monotonic()
+        self.silence = 0.0  #: seconds in which the parent saw no progress
+        self._seen = self.started
         self._memory = mmap.mmap(-1, 8)
         self.beat(self.started)
 
@@ -41,11 +44,15 @@ class Heartbeat:
         """Record that there was progress at this time; called by the child."""
         struct.pack_into("d", self._memory, 0, at)
 
-    @property
-    def silence(self) -> float:
-        """Seconds since the last beat."""
+    def look(self) -> None:
+        """Update `silence`; called by the parent.
+
+        While the parent does not look, it was stopped or the machine suspended, and its children probably with it.
+        """
         (at,) = struct.unpack_from("d", self._memory)
-        return time.monotonic() - float(at)
+        now = time.monotonic()
+        self.silence = self.silence + min(now - self._looked_at, _LONGEST_LOOK) if at == self._seen else 0.0
+        self._seen, self._looked_at = at, now
 
 
 Work = Callable[[threading.Event, Callable[[float], None]], None]
@@ -110,9 +117,11 @@ def _stop_when_orphaned(parent: int, stopping: threading.Event) -> None:
 
 def _kill_silent(children: Children) -> None:
     for pid, heartbeat in children.items():
+        heartbeat.look()
         if heartbeat.silence > conf.SILENCE:
             logger.error("worker process %d has hung for %.0f s and is killed", pid, heartbeat.silence)
             os.kill(pid, signal.SIGKILL)
+            heartbeat.silence = 0.0  # its end takes a moment
 
 
 def _reap(children: Children, *, expected: bool = False) -> bool:

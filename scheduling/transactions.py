@@ -6,12 +6,13 @@ import functools
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
-from scheduling.failures import Trouble, trouble_of
+from scheduling.failures import Trouble, is_duplicate, trouble_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +32,17 @@ def is_collision(error: BaseException) -> bool:
     """Whether the transaction may succeed when it is run again."""
     is_locked_out = isinstance(error, OperationalError) and trouble_of(error) is Trouble.LOCKS
     return is_locked_out or isinstance(error, Collision)
+
+
+@contextmanager
+def duplicates_collide() -> Iterator[None]:
+    """Raise `Collision` where another transaction has stored a row with the same unique values."""
+    try:
+        yield
+    except IntegrityError as error:
+        if not is_duplicate(error):
+            raise
+        raise Collision(*error.args) from error
 
 
 def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
@@ -54,7 +66,7 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
         deadline = time.monotonic() + _RETRY_FOR
         for number in range(1, attempts + 1):
             try:
-                _clear_old_cause()
+                clear_old_cause()
                 with transaction.atomic(savepoint=savepoint):
                     return function(*args, **kwargs)
             except OperationalError as error:
@@ -67,7 +79,19 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
     return run
 
 
-def _clear_old_cause() -> None:
+@contextmanager
+def savepoint() -> Iterator[None]:
+    """A savepoint of the present transaction, to which it is rolled back if the block raises.
+
+    It also raises if the block has caught an error of a statement that Django can only undo by a rollback.
+    """
+    clear_old_cause()
+    with transaction.atomic():
+        yield
+        connection.validate_no_broken_transaction()
+
+
+def clear_old_cause() -> None:
     """Django keeps the cause of a broken atomic block, and would chain it to a later error."""
     if not connection.needs_rollback:
         connection.rollback_exc = None  # type: ignore[attr-defined]

@@ -18,7 +18,11 @@ from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 """Every database stores times from the first of these on; every time zone can display times before the second."""
 
+MAX_DEPTH = 31
+"""Levels of lists and objects in parameters: MariaDB takes no JSON that is deeper, MySQL and SQLite take more."""
+
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True).encode
 
 PRIORITIES = range(-32_768, 32_768)
 _CUT = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
@@ -92,7 +96,7 @@ def checked_priority(value: Any) -> int:
 
 
 def checked_parameters(value: Any) -> Any:
-    """Any JSON value of at most `MAX_PARAMETERS_BYTES`."""
+    """Any JSON value of at most `MAX_PARAMETERS_BYTES` and `MAX_DEPTH`, as a database returns it: `(1,)` is `[1]`."""
     try:
         text = _encode(value)
         size = len(text.encode())
@@ -101,7 +105,28 @@ def checked_parameters(value: Any) -> Any:
     if size > conf.MAX_PARAMETERS_BYTES:
         text = _("parameters take %(size)d bytes as JSON; %(most)d at most: store the data elsewhere and pass its id")
         raise InvalidTask(text % {"size": size, "most": conf.MAX_PARAMETERS_BYTES})
-    return value
+    if _is_deeper(value, MAX_DEPTH):
+        raise InvalidTask(_("parameters are nested deeper than %(most)d levels") % {"most": MAX_DEPTH})
+    return json.loads(text)
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether lists and objects are nested in more levels than this; takes time in proportion to the value."""
+    level = [value]
+    for _depth in range(most):
+        level = [inner for outer in level if isinstance(outer, dict | list | tuple) for inner in _inner(outer)]
+        if not level:
+            return False
+    return any(isinstance(outer, dict | list | tuple) for outer in level)
+
+
+def _inner(outer: Any) -> Any:
+    return outer.values() if isinstance(outer, dict) else outer
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; for Python, `True` is 1 and 1.0."""
+    return bool(one == other) and _encode_sorted(one) == _encode_sorted(other)
 
 
 def checked_seconds(value: float, *, what: str, most: float) -> float:

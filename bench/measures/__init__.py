@@ -8,6 +8,7 @@ from bench.measures.lateness import BUSY, IDLE
 from bench.measures.one_instant import ONE_INSTANT
 from bench.measures.pages import PAGES
 from bench.measures.pending import LARGE_PENDING, PENDING
+from bench.measures.poison import POISON
 from bench.measures.promotion import PROMOTION
 from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
@@ -21,6 +22,7 @@ MEASURES = (
     REFRESHING,
     BURST,
     LARGE_BURST,
+    POISON,
     WRITING,
     PENDING,
     LARGE_PENDING,

@@ -22,18 +22,17 @@ class WakeUps:
     def __init__(self, pubsub: Any, channel: str) -> None:
         self._pubsub = pubsub
         self._pubsub.subscribe(channel)
-        self._pinged_at = self._received_at = time.monotonic()
+        self._pinged_at = time.monotonic()
+        self._silence = 0.0  # seconds of listening since something was received
 
     def read(self, timeout: float) -> tuple[Topic, int] | None:
         """The next wake-up as `(topic, due_ms)`, or None after `timeout` seconds. Raises if the connection is dead."""
         deadline = time.monotonic() + timeout
         while (left := deadline - time.monotonic()) >= 0:
             self._check_connection()
-            received = self._pubsub.get_message(timeout=left)
-            if received is not None:
-                self._received_at = time.monotonic()
-                if wake := _parse(received):
-                    return wake
+            received = self._listen(left)
+            if received and (wake := _parse(received)):
+                return wake
         return None
 
     def close(self) -> None:
@@ -42,11 +41,22 @@ class WakeUps:
 
     def _check_connection(self) -> None:
         now = time.monotonic()
-        if now - self._received_at > 2 * PING_INTERVAL:
+        if self._silence > 2 * PING_INTERVAL:
             raise ConnectionError("the wake-up channel has been silent for too long")
         if now - self._pinged_at > PING_INTERVAL:
             self._pinged_at = now
             self._pubsub.ping()
+
+    def _listen(self, seconds: float) -> dict[str, Any] | None:
+        """What is received within this time, if anything.
+
+        Time in which nobody listens is no silence: a round was held by the database, or this process was stopped, even
+        while it listened.
+        """
+        began = time.monotonic()
+        received: dict[str, Any] | None = self._pubsub.get_message(timeout=seconds)
+        self._silence = 0.0 if received else self._silence + min(seconds, time.monotonic() - began)
+        return received
 
 
 def _parse(received: dict[str, Any]) -> tuple[Topic, int] | None:

@@ -14,12 +14,20 @@ from django.utils.translation import gettext as _
 
 from scheduling.clock import read_database_clock
 from scheduling.exceptions import InvalidTask
+from scheduling.failures import is_duplicate
 from scheduling.ids import new_task_ids
 from scheduling.json_rows import copy_rows, insert_rows, update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services.hints import push_hints_on_commit
 from scheduling.transactions import Collision
-from scheduling.validation import checked_key, checked_parameters, checked_priority, checked_task_type, checked_time
+from scheduling.validation import (
+    checked_key,
+    checked_parameters,
+    checked_priority,
+    checked_task_type,
+    checked_time,
+    same_json,
+)
 
 TypeAndKey = tuple[str, str | None]
 
@@ -52,9 +60,12 @@ class Draft:
         )
 
     def differs_from(self, task: TaskInfo) -> bool:
-        """Whether a pending task has other values, or failed attempts."""
-        ours = (self.execute_time, self.parameters, self.priority, 0)
-        return ours != (task.execute_time, task.parameters, task.priority, task.attempts)
+        """Whether a pending task has other values, or failed attempts: one that a program has leased is not over."""
+        return (
+            (self.execute_time, self.priority) != (task.execute_time, task.priority)
+            or (task.attempts > 0 and not task.lease_token)
+            or not same_json(self.parameters, task.parameters)
+        )
 
 
 def add_task(
@@ -63,8 +74,9 @@ def add_task(
     """Store a task that becomes due at `execute_time`; a time in the past means now.
 
     If a task with this type and `key` is pending, that one is changed instead (same id, `version` + 1), so that there
-    is at most one pending task per subject and action. It is stored in the caller's transaction, and gone if that
-    rolls back. Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
+    is at most one pending task per subject and action. One that is the same already is left alone while it is leased;
+    otherwise its failed attempts start over. It is stored in the caller's transaction, and gone if that rolls back.
+    Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
     """
     draft = Draft.checked(task_type, execute_time=execute_time, parameters=parameters, priority=priority, key=key)
     return _add([draft])[0]
@@ -107,8 +119,8 @@ def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
             with transaction.atomic():
                 pending = _locked_by_key(drafts)
                 return write_drafts(drafts, pending, now=read_database_clock())
-        except IntegrityError:
-            if not attempts_left:
+        except IntegrityError as error:
+            if not attempts_left or not is_duplicate(error):
                 raise
     raise AssertionError("unreachable")
 

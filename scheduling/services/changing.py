@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db import IntegrityError
 from django.db.models import F
 from django.utils.translation import gettext as _
 
@@ -15,7 +14,7 @@ from scheduling.exceptions import InvalidTask, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids
 from scheduling.services.adding import reset_task, store_reset
 from scheduling.services.hints import discard_hints_on_commit, push_hints_on_commit
-from scheduling.transactions import Collision, retried
+from scheduling.transactions import duplicates_collide, retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
 
 Status = TaskInfoLog.Status
@@ -163,10 +162,8 @@ def _reopen(log: TaskInfoLog, *, now: datetime, execute_time: datetime, promised
     """
     task = TaskInfo(**{field.attname: getattr(log, field.attname) for field in TaskInfoLog.identity_fields()})
     reset_task(task, now=promised_at, execute_time=execute_time)
-    try:
+    with duplicates_collide():
         task.save(force_insert=True)
-    except IntegrityError as error:
-        raise Collision(*error.args) from error
     TaskInfoLog.objects.filter(task_id=log.task_id).update(
         status=Status.SCHEDULED,
         version=task.version,

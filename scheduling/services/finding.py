@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 
 from scheduling.clock import read_database_clock
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, topics_with_tasks
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, recorded_types, topics_with_tasks
 from scheduling.services.measuring import COUNT_LIMIT, overdue_before
 
 PENDING, OVERDUE, FAILING, FAILED, ALL = "pending", "overdue", "failing", "failed", "all"
@@ -78,8 +78,9 @@ def _failing(task_type: str, key: str) -> list[FoundTask]:
 
 
 def _filtered(logs: TaskInfoLogQuerySet, task_type: str, key: str) -> TaskInfoLogQuerySet:
-    wanted = {"task_type": task_type, "key": key}
-    return logs.filter(**{name: value for name, value in wanted.items() if value})
+    if key:
+        return logs.filter(task_type__in=[task_type] if task_type else sorted(recorded_types()), key=key)
+    return logs.filter(task_type=task_type) if task_type else logs
 
 
 def _soonest(task_type: str, key: str, before: datetime | None, limit: int) -> Iterable[TaskInfo]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import random
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
 
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.json_rows import update_by_ids
 from scheduling.log_fields import of_task
 from scheduling.metrics import failures
-from scheduling.models import TaskInfo, TaskInfoLog, by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, delete_by_ids
 from scheduling.services.hints import push_hints_on_commit
 
 logger = logging.getLogger(__name__)
@@ -31,31 +36,54 @@ def record_failure(task: TaskInfo, error: str, *, worker: str) -> bool:
 
     True if the task will be retried, False if it is dead, which a recoverable one never is.
     """
-    recoverable = registry.is_recoverable(task.task_type)
-    again = recoverable or task.attempts < max_attempts(task.task_type)
+    return bool(record_failures({task: error}, worker=worker))
+
+
+def record_failures(errors: Mapping[TaskInfo, str], *, worker: str) -> list[TaskInfo]:
+    """As `record_failure` for many tasks, in a few statements. Returns those that will be retried."""
     now = read_database_clock()
-    values = {"attempts": task.attempts, "error": error[-_ERROR_LENGTH:], "worker": worker}
-    log = TaskInfoLog.objects.filter(task_id=task.task_id)
-    if again:
+    retried = [task for task in errors if _has_attempts_left(task)]
+    dead = [task for task in errors if not _has_attempts_left(task)]
+    for task in retried:
         task.execute_time = now + backoff(task.attempts)
         task.leased_until, task.lease_token = None, ""
-        task.save(update_fields=["execute_time", "attempts", "leased_until", "lease_token"])
-        log.change(now=now, **values)
-        push_hints_on_commit([task], now=now)
-    else:
-        by_ids([task.task_id]).delete()
-        log.change(now=now, status=TaskInfoLog.Status.FAILED, **values)
-    failures.labels(task.task_type, "retried" if again else "dead").inc()
+    times = [(task.task_id, task.execute_time, task.attempts) for task in retried]
+    update_by_ids(TaskInfo, ["execute_time", "attempts"], times, leased_until=None, lease_token="")
+    delete_by_ids([task.task_id for task in dead])
+    _change_records(retried, errors, updated_at=now, worker=worker)
+    _change_records(dead, errors, updated_at=now, worker=worker, status=TaskInfoLog.Status.FAILED)
+    push_hints_on_commit(retried, now=now)
+    for task, error in errors.items():
+        _report(task, error)
+    return retried
+
+
+def _has_attempts_left(task: TaskInfo) -> bool:
+    return registry.is_recoverable(task.task_type) or task.attempts < max_attempts(task.task_type)
+
+
+def _change_records(tasks: Iterable[TaskInfo], errors: Mapping[TaskInfo, str], **same: Any) -> None:
+    rows = [(task.task_id, task.attempts, _storable(errors[task])) for task in tasks]
+    update_by_ids(TaskInfoLog, ["attempts", "error"], rows, version=F("version") + 1, **same)
+
+
+def _storable(error: str) -> str:
+    """The end of an error; it may quote characters that no database stores."""
+    return error[-_ERROR_LENGTH:].encode(errors="backslashreplace").decode()
+
+
+def _report(task: TaskInfo, error: str) -> None:
+    is_dead = not _has_attempts_left(task)
+    failures.labels(task.task_type, "dead" if is_dead else "retried").inc()
     logger.log(
-        logging.WARNING if again and not recoverable else logging.ERROR,
+        logging.ERROR if is_dead or registry.is_recoverable(task.task_type) else logging.WARNING,
         "%s: attempt %d failed, %s: %s",
         task,
         task.attempts,
-        f"next at {task.execute_time:%H:%M:%S} UTC" if again else "dead",
+        "dead" if is_dead else f"next at {task.execute_time:%H:%M:%S} UTC",
         error.strip().rpartition("\n")[2],
         extra=of_task(task),
     )
-    return again
 
 
 def record_expired_lease(task: TaskInfo) -> bool:

@@ -5,9 +5,11 @@ A task that is well overdue, or has been tried before, is a suspect: it may have
 while this worker ran others is none. The attempt of a suspect is committed before it runs, and from the second attempt
 on it runs alone (quarantine); a commit before every run would double the cost of each task.
 
-`scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is halved until
-that task is alone. Tasks that the database refuses are deferred for a few seconds; running a few of the batch alone
-shows whether it refuses all of them.
+`scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is run again in
+savepoints: its parts are halved until each such task is alone, and all others are committed together, since a
+transaction for each part would cost them much more. Only if that fails, too, as at a commit, the halves have
+transactions of their own. Tasks that the database refuses are deferred for a few seconds; running a few of the batch
+alone shows whether it refuses all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from __future__ import annotations
 import logging
 import random
 import time
-import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from django.db import DatabaseError, transaction
 from django.db.models import F
@@ -46,10 +48,10 @@ from scheduling.models import (
     records_of,
 )
 from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_milliseconds
-from scheduling.registry import Drop, Postpone, Verdict
+from scheduling.registry import Drop, Fail, Handler, Postpone, Verdict
 from scheduling.services.commits import Commit
-from scheduling.services.retry import max_attempts, record_failure
-from scheduling.transactions import retried
+from scheduling.services.retry import max_attempts, record_failure, record_failures
+from scheduling.transactions import retried, savepoint
 
 logger = logging.getLogger(__name__)
 
@@ -228,17 +230,18 @@ class Round:
         self.breakers.uncounted.update(ids)
         self._run_batch(ids, trusted=False)
 
-    def _run_batch(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+    def _run_batch(self, ids: Sequence[int], *, trusted: bool, apart: bool = False) -> dict[int, bool]:
         """Run a batch, and parts of it if that fails. Returns the suspects, and whether they may run now.
 
-        The parts run outside the `except` block, so that their errors are not chained to the first one.
+        With `apart`, tasks that fail by their own fault are told from the others. The parts run outside the `except`
+        block, so that their errors are not chained to the first one.
         """
         if not ids:
             return {}
         self.beat()
         try:
             with logged_with({"task_type": self.task_type, **of_ids("task", ids)}):
-                outcome = self._attempt(ids, trusted=trusted)
+                outcome = self._attempt(ids, trusted=trusted, apart=apart)
         except Exception as raised:
             error = raised
         else:
@@ -246,21 +249,23 @@ class Round:
             return outcome.suspects
         trouble = trouble_of(error)
         if trouble is None:
-            return self._isolate_failure(ids, error, trusted=trusted)
+            return self._isolate_failure(ids, error, trusted=trusted, apart=apart)
         if trouble.ends_connection:
             raise error
         return self._handle_trouble(ids, trouble, error, trusted=trusted)
 
-    def _isolate_failure(self, ids: Sequence[int], error: BaseException, *, trusted: bool) -> dict[int, bool]:
-        """Find the task that raised by its own fault, by halves, and count its attempt."""
+    def _isolate_failure(
+        self, ids: Sequence[int], error: BaseException, *, trusted: bool, apart: bool
+    ) -> dict[int, bool]:
+        """Find the tasks that raised by their own fault, and count their attempts."""
         if len(ids) > 1:
-            text, which = "a batch of %d failed (%s); its halves are run separately", of_ids("task", ids)
-            logger.warning(text, len(ids), error, extra=which)
-            return self._run_halves(ids, trusted=trusted)
-        text = "".join(traceback.format_exception(error))
+            how = "its halves are run separately" if apart else "the tasks that failed are sorted out"
+            logger.warning("a batch of %d failed (%s); %s", len(ids), error, how, extra=of_ids("task", ids))
+            run = self._run_halves if apart else partial(self._run_batch, apart=True)
+            return run(ids, trusted=trusted)
         try:
             version = self.versions.get(ids[0])
-            self.report.failed += _record_failure(ids[0], version, text, trusted, self.worker)
+            self.report.failed += _record_failure(ids[0], version, Fail.by(error).error, trusted, self.worker)
         except DatabaseError as refusal:
             trouble = trouble_of(refusal)
             if trouble is None or trouble.ends_connection:
@@ -316,24 +321,25 @@ class Round:
         text = f"{self.task_type}: {text}. {trouble.label}"
         incidents.failed(logger, self.task_type, text, error, key=key, extra=ids)
 
-    def _attempt(self, ids: Sequence[int], *, trusted: bool) -> Outcome:
-        outcome = self._run_transaction(ids, trusted)
+    def _attempt(self, ids: Sequence[int], *, trusted: bool, apart: bool) -> Outcome:
+        run_batch = partial(_run_apart, beat=self.beat) if apart else _run_together
+        outcome = self._run_transaction(ids, trusted, run_batch)
         self.report += outcome.report
         for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
             if not outcome.missing:
                 break
             time.sleep(_LOCK_CHECK_PAUSE)
-            outcome = _run_transaction(sorted(outcome.missing), trusted, self.worker, self.versions)
+            outcome = _run_transaction(sorted(outcome.missing), trusted, run_batch, self.worker, self.versions)
             self.report += outcome.report
         if outcome.missing:
             self._push_back(outcome.missing)
         return outcome
 
-    def _run_transaction(self, ids: Sequence[int], trusted: bool) -> Outcome:  # noqa: FBT001
+    def _run_transaction(self, ids: Sequence[int], trusted: bool, run_batch: RunBatch) -> Outcome:  # noqa: FBT001
         """Run one, ahead if it is the first. If that one raises, its tasks are due when the error is raised."""
         until, self.until = self.until, None
         try:
-            return _run_transaction(ids, trusted, self.worker, self.versions, self.busy_since, until)
+            return _run_transaction(ids, trusted, run_batch, self.worker, self.versions, self.busy_since, until)
         except NotDueYet:
             clock.measure()  # it is ahead: each batch would wait in vain
             return Outcome(missing=set(ids))
@@ -355,6 +361,10 @@ def _hints_of_early(ids: Collection[int]) -> list[Hint]:
     return [Hint.of(task) for task in by_ids(ids).filter(execute_time__gt=since).free(database_now()).locked()]
 
 
+RunBatch = Callable[[Handler, Sequence[TaskInfo]], Mapping[int, Verdict]]
+"""Runs a handler for tasks of its type, and returns the verdicts for those that are not done."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """The result of one transaction."""
@@ -368,6 +378,7 @@ class Outcome:
 def _run_transaction(
     ids: Sequence[int],
     trusted: bool,
+    run_batch: RunBatch,
     worker: str,
     versions: dict[int, int],
     busy_since: datetime | None = None,
@@ -388,21 +399,49 @@ def _run_transaction(
         if trusted:
             outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
             tasks = [task for task in tasks if task.task_id not in outcome.suspects]
-        handled = list(_run_handlers(tasks))
+        handled = list(_run_handlers(tasks, run_batch))
     for batch, verdicts in handled:
         done = _close_tasks(batch, verdicts, outcome.report, worker, counted=not trusted)
         commit.executes(done, outcome.report.measured)
     return outcome
 
 
-def _run_handlers(tasks: Sequence[TaskInfo]) -> Iterator[tuple[Sequence[TaskInfo], Mapping[int, Verdict]]]:
+def _run_handlers(
+    tasks: Sequence[TaskInfo], run_batch: RunBatch
+) -> Iterator[tuple[Sequence[TaskInfo], Mapping[int, Verdict]]]:
     """The tasks of each type with a handler here, and its verdicts."""
     by_type: defaultdict[str, list[TaskInfo]] = defaultdict(list)
     for task in tasks:
         by_type[task.task_type].append(task)
     for task_type, batch in by_type.items():
         if found := registry.get(task_type):
-            yield batch, found.run(batch) or {}
+            yield batch, run_batch(found, batch)
+
+
+def _run_together(found: Handler, tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    return found.run(tasks) or {}
+
+
+def _run_apart(found: Handler, tasks: Sequence[TaskInfo], *, beat: Callable[[], None]) -> Mapping[int, Verdict]:
+    """The verdicts for a batch that has failed: `Fail` for the tasks that raise, each of which leaves nothing."""
+    middle = len(tasks) // 2
+    halves = tasks[:middle], tasks[middle:]
+    return {
+        task_id: verdict for half in halves if half for task_id, verdict in _run_part(found, half, beat=beat).items()
+    }
+
+
+def _run_part(found: Handler, tasks: Sequence[TaskInfo], *, beat: Callable[[], None]) -> Mapping[int, Verdict]:
+    """As `_run_apart`, for tasks of which none may raise. Raises trouble, since that may have undone all parts."""
+    beat()
+    try:
+        with savepoint():
+            return found.run(tasks) or {}
+    except Exception as raised:
+        error = raised
+    if trouble_of(error):
+        raise error
+    return _run_apart(found, tasks, beat=beat) if len(tasks) > 1 else {tasks[0].task_id: Fail.by(error)}
 
 
 def _due(ids: Collection[int]) -> TaskInfoQuerySet:
@@ -446,7 +485,7 @@ def _crash_counts(tasks: Sequence[TaskInfo]) -> dict[int, int]:
 def _close_tasks(
     tasks: Sequence[TaskInfo], verdicts: Mapping[int, Verdict], report: RunReport, worker: str, *, counted: bool
 ) -> list[TaskInfo]:
-    """Close executed and dropped tasks; postponed ones stay pending. Returns the executed ones."""
+    """Close executed, dropped and failed tasks; postponed ones stay pending. Returns the executed ones."""
     now = database_now()
     done = [task for task in tasks if task.task_id not in verdicts]
     for attempts in {task.attempts for task in done}:
@@ -461,10 +500,22 @@ def _close_tasks(
     if counted:  # before it ran; a postponed task has not begun
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
+    report.failed += _record_failures(verdicts, worker, counted=counted)
     report.executed += len(done)
     report.unmeasured += len(done)
     report.dropped += len(dropped)
     return done
+
+
+def _record_failures(verdicts: Mapping[int, Verdict], worker: str, *, counted: bool) -> int:
+    """Record the failures among the verdicts about locked tasks; returns how many there are."""
+    errors = {task_id: verdict.error for task_id, verdict in verdicts.items() if isinstance(verdict, Fail)}
+    failed = list(by_ids(errors)) if errors else []
+    for task in failed:
+        task.attempts += not counted
+    if failed:
+        record_failures({task: errors[task.task_id] for task in failed}, worker=worker)
+    return len(failed)
 
 
 @retried

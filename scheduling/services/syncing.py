@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from scheduling.clock import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services.adding import Draft, TypeAndKey, checked_drafts, write_drafts
 from scheduling.services.changing import close_cancelled
-from scheduling.transactions import Collision
+from scheduling.transactions import duplicates_collide
 
 
 def set_tasks(
@@ -35,10 +35,8 @@ def set_tasks(
     with transaction.atomic(savepoint=False):
         if obsolete:
             close_cancelled(obsolete, now=moment)
-        try:
+        with duplicates_collide():
             write_drafts(differing, pending, now=moment)
-        except IntegrityError as error:
-            raise Collision(*error.args) from error
 
 
 def _pending(keys: Mapping[str, Collection[str]]) -> dict[TypeAndKey, TaskInfo]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from articles.models import Article, AuditEntry, Notification
 from articles.task_types import NOTIFY, PUBLISH
 from bench.raw_sql import publish_batch
 from bench.rows import copy_tasks, multiply
+from scheduling import registry
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import read_database_clock, run_due, sweep
 from tests.articles.factories import make_article, make_editor
@@ -33,6 +36,10 @@ BATCH = 500
 SMALL, LARGE = 1000, 4000
 OF_RAW_SQL = 0.35
 """Least part of the rate of hand-written SQL for the same rows."""
+EACH = 20
+"""One of so many tasks is invalid."""
+OF_SOUND, OF_SOUND_IF_RAISED = 0.4, 0.12
+"""Least part of a burst's rate that one with invalid tasks has, if its handler names them, and if it raises."""
 FLATNESS = 0.75
 """Least part of a small burst's rate that a large one has."""
 
@@ -58,7 +65,9 @@ def test_a_burst_is_published_at_a_fair_part_of_the_rate_of_raw_sql_and_as_fast_
     assert median_ratio(large, small) > FLATNESS
 
 
-def measured(count: int, author: User, publish: Callable[[], object]) -> float:
+def measured(
+    count: int, author: User, publish: Callable[[], object], before: Callable[[], object] = lambda: None
+) -> float:
     """Articles a second of processor time, of some that are due at one instant."""
     run_due(LARGE)  # drops the hints of tasks that raw SQL has run
     TaskInfo.objects.all().delete()
@@ -69,6 +78,7 @@ def measured(count: int, author: User, publish: Callable[[], object]) -> float:
         copy_tasks(cursor, first.pk)
         cursor.execute("UPDATE articles_article SET publish_at = UTC_TIMESTAMP(6) WHERE status = 8")
         cursor.execute("UPDATE taskinfo SET execute_time = UTC_TIMESTAMP(6), promised_at = execute_time")
+    before()
     assert sweep(grace=0.0) == count
     began = processor_time()
     publish()
@@ -113,8 +123,50 @@ def expect_the_rows_of(articles: int) -> None:
     assert [rows.count() for rows in (published, entries, notifications, logs)] == [articles] * 4
 
 
+def expect_invalid(count: int) -> None:
+    """All of them have failed once, and nothing else is left; they are removed."""
+    assert list(TaskInfo.objects.values_list("parameters", "attempts")) == [({}, 1)] * count
+    TaskInfo.objects.all().delete()
+
+
 def median_ratio(ones: list[float], others: list[float]) -> float:
     return statistics.median(one / other for one, other in zip(ones, others, strict=True))
+
+
+def spoil_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = TaskInfo.objects.order_by("pk").values_list("pk", flat=True)
+    TaskInfo.objects.filter(pk__in=list(ids)[::EACH]).update(parameters={})
+
+
+def spoil_by_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler raises, as one of another application may, before it writes anything."""
+    found = registry.get(PUBLISH)
+    assert found is not None
+    spoil_parameters(monkeypatch)
+
+    def raising(tasks: Sequence[TaskInfo]) -> Any:
+        if not all(task.parameters for task in tasks):
+            raise ValueError("no article")
+        return found.function(tasks)
+
+    monkeypatch.setitem(registry._handlers, PUBLISH, replace(found, function=raising))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "least"), [(spoil_parameters, OF_SOUND), (spoil_by_handler, OF_SOUND_IF_RAISED)], ids=["named", "raised"]
+)
+def test_many_invalid_tasks_cost_the_others_of_a_burst_little(
+    spoil: Callable[[pytest.MonkeyPatch], None], least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = make_editor()
+    make_article("Copied", author=editor)
+    sound, spoilt = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        sound.append(measured(SMALL, editor, by_headline))
+        with monkeypatch.context() as patch:
+            spoilt.append(measured(SMALL, editor, by_headline, before=partial(spoil, patch)))
+        expect_invalid(SMALL // EACH)
+    assert median_ratio(spoilt, sound) > least
 
 
 def test_a_batch_of_any_size_takes_the_same_number_of_statements() -> None:

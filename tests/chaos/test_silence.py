@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -86,6 +87,27 @@ def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
     trial.add("articles.publish", 2)
     eventually(lambda: executed(trial) == 2, message=lambda: trial.workers.output)
     assert "has hung for" in trial.workers.output
+    assert trial.workers.stop() == 0
+
+
+def test_workers_that_are_stopped_with_their_supervisor_go_on(stand: Stand) -> None:
+    """As when a machine is suspended: nothing hangs, and nothing is wrong with Redis."""
+    trial = Trial(stand, tasks=0, seconds=0, env={"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 8}'})
+    trial.reset()
+    trial.start_workers()
+    before = children(trial.workers.pid)
+    processes = [trial.workers.pid, *before]
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
+    stopped_at = time.monotonic()
+    eventually(lambda: time.monotonic() > stopped_at + 12)
+    for pid in processes:
+        os.kill(pid, signal.SIGCONT)
+    trial.add("articles.publish", 2)
+    eventually(lambda: executed(trial) == 2, message=lambda: trial.workers.output)
+    assert children(trial.workers.pid) == before
+    assert "has hung" not in trial.workers.output
+    assert "silent" not in trial.workers.output
     assert trial.workers.stop() == 0
 
 

@@ -9,12 +9,13 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due
+from scheduling.services.adding import write_drafts
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 NOON = datetime(2100, 1, 1, 12, tzinfo=UTC)
@@ -219,6 +220,13 @@ def test_adding_many_is_all_or_nothing(queue: DelayQueue) -> None:
     assert TaskInfo.objects.count() == 0
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
@@ -234,6 +242,10 @@ def test_adding_many_is_all_or_nothing(queue: DelayQueue) -> None:
         ({"parameters": float("nan")}, InvalidTask, "plain JSON"),
         ({"parameters": "\ud800"}, InvalidTask, "plain JSON"),
         ({"parameters": "x" * 65_536}, InvalidTask, "65538 bytes"),
+        ({"parameters": nested(32)}, InvalidTask, "deeper than 31 levels"),
+        ({"parameters": {"a": [nested(20), nested(31)]}}, InvalidTask, "deeper than 31 levels"),
+        ({"parameters": nested(600)}, InvalidTask, "deeper than 31 levels"),
+        ({"parameters": nested(100_000)}, InvalidTask, "plain JSON"),
         ({"task_type": ""}, InvalidTask, "not empty"),
         ({"task_type": "x" * 65}, InvalidTask, "at most 64"),
         ({"task_type": None}, InvalidTask, "not empty"),
@@ -254,6 +266,53 @@ def test_invalid_input_is_refused_with_a_message(
     with pytest.raises(error, match=message):
         add_task(**{"task_type": TYPE, "execute_time": NOON, "parameters": None, **values})
     assert TaskInfo.objects.count() == 0
+
+
+def test_the_deepest_parameters_are_stored(queue: DelayQueue) -> None:
+    values = [nested(31), [nested(30), {}], [[[]]]]
+    tasks = add_tasks({"task_type": TYPE, "execute_time": NOON, "parameters": value} for value in values)
+    for task, value in zip(tasks, values, strict=True):
+        assert TaskInfo.objects.get(pk=task.pk).parameters == value
+        assert TaskInfoLog.objects.get(pk=task.pk).parameters == value
+
+
+def test_a_row_that_the_database_refuses_for_its_values_is_no_collision(
+    queue: DelayQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be refused each time."""
+    attempts = []
+
+    def write(*given: Any, **values: Any) -> Any:
+        attempts.append(given)
+        return write_drafts(*given, **values | {"now": None})  # a column that may not be empty
+
+    monkeypatch.setattr("scheduling.services.adding.write_drafts", write)
+    with pytest.raises(IntegrityError):
+        add_task(TYPE, execute_time=NOON, parameters=None)
+    assert len(attempts) == 1
+
+
+def test_a_row_that_is_there_already_is_a_collision(queue: DelayQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = add_task(TYPE, execute_time=NOON, parameters=1).task_id
+    ids = iter([[taken], [taken + 1]])
+    monkeypatch.setattr("scheduling.services.adding.new_task_ids", lambda count: next(ids))
+    assert add_task(TYPE, execute_time=NOON, parameters=2).task_id == taken + 1
+
+
+@pytest.mark.parametrize("parameters", [{1: (2, 3)}, {"a": [2, 3]}, [True, 1.5, None, "é"]])
+def test_a_task_that_is_added_again_unchanged_is_left_alone(queue: DelayQueue, parameters: Any) -> None:
+    values: dict[str, Any] = {"execute_time": NOON, "parameters": parameters, "key": "7"}
+    first = add_task(TYPE, **values)
+    again = add_task(TYPE, **values)
+    assert (again.task_id, again.version) == (first.task_id, 1)
+    assert first.parameters == again.parameters == TaskInfo.objects.get().parameters
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), ([1], [1.0]), ({"a": 0}, {"a": False})])
+def test_values_that_only_python_takes_for_the_same_are_a_change(queue: DelayQueue, one: Any, other: Any) -> None:
+    add_task(TYPE, execute_time=NOON, parameters=one, key="7")
+    assert add_task(TYPE, execute_time=NOON, parameters=other, key="7").version == 2
+    assert str(TaskInfo.objects.get().parameters) == str(other)
 
 
 @pytest.mark.parametrize("day", [date(1000, 1, 1), date(1969, 12, 31), date(9999, 12, 30)])

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from django.db import (
     connection,
     transaction,
 )
+from django.test.utils import CaptureQueriesContext
 
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
@@ -28,10 +30,10 @@ from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
 from scheduling.failures import Trouble, trouble_of
 from scheduling.maintenance import Maintenance
-from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
+from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, close_executed
 from scheduling.queues import DelayQueue
 from scheduling.queues.database import DatabaseQueue
-from scheduling.registry import Drop
+from scheduling.registry import Drop, Fail, Verdict
 from scheduling.services import add_task, add_tasks, read_database_clock, refresh, retry_task, run_once, sweep
 from scheduling.services.measuring import overdue_by_topic, refused_work
 from scheduling.worker import Worker
@@ -158,7 +160,7 @@ def test_a_statement_after_a_row_that_was_refused_is_still_the_tasks_fault(add: 
     assert task.attempts == 1
 
 
-# -- own fault: a batch is halved
+# -- own fault: sorted out of its batch
 
 
 def poison(*bad: Any) -> Any:
@@ -181,7 +183,7 @@ def many(count: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [[0], [250], [499], [3, 307]])
-def test_an_invalid_task_costs_its_batch_a_few_transactions(
+def test_an_invalid_task_costs_its_batch_a_few_calls(
     queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
 ) -> None:
     """By halves, not one by one."""
@@ -193,7 +195,129 @@ def test_an_invalid_task_costs_its_batch_a_few_transactions(
     assert set(TaskInfo.objects.values_list("parameters", flat=True)) == set(bad)
 
 
-def test_a_late_batch_is_halved_too(queue: DelayQueue, notes: Notes, travel: Travel) -> None:
+def test_many_invalid_tasks_cost_their_batch_no_more_transactions_than_one(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    many(200)
+    notes.fault = poison(17)
+    one = transactions_of(200)
+    many(200)
+    bad = range(0, 200, 8)
+    notes.fault = poison(*bad)
+    assert transactions_of(200) == one > 0
+    failing = TaskInfo.objects.failing()
+    assert {*failing.values_list("parameters", flat=True)} == {*bad, 17}
+    assert set(failing.values_list("attempts", flat=True)) == {1}
+    assert TaskInfo.objects.count() == len(bad) + 1
+
+
+def transactions_of(limit: int) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        run_once(limit)
+    return sum(query["sql"].startswith("BEGIN") for query in queries)
+
+
+def test_what_an_invalid_task_wrote_is_undone_and_what_the_others_wrote_is_kept(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    def fault(tasks: Sequence[TaskInfo]) -> None:
+        for task in tasks:
+            note_effect(task)
+        poison(3, 4)(tasks)
+
+    many(20)
+    notes.fault = fault
+    assert run_once(20).executed == 18
+    executed = TaskInfoLog.objects.filter(status=Status.EXECUTED)
+    assert set(Effect.objects.values_list("task_id", flat=True)) == set(executed.values_list("task_id", flat=True))
+    assert Effect.objects.count() == 18
+
+
+def note_effect(task: TaskInfo) -> None:
+    Effect.objects.create(task_id=task.task_id, task_type=TYPE, at=read_database_clock(), process=1)
+
+
+def test_a_task_whose_handler_hides_the_error_that_undid_its_effect_is_not_done(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    def fault(tasks: Sequence[TaskInfo]) -> None:
+        for task in tasks:
+            note_effect(task)
+            if task.parameters == 3:
+                with suppress(ValueError), transaction.atomic(savepoint=False):
+                    raise ValueError("out of ink")
+
+    many(8)
+    notes.fault = fault
+    report = run_once(8)
+    assert (report.executed, report.failed, Effect.objects.count()) == (7, 1, 7)
+    assert TaskInfo.objects.get().parameters == 3
+
+
+def test_tasks_that_cannot_be_closed_together_have_transactions_of_their_own(
+    queue: DelayQueue, notes: Notes, in_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the database refuses the commit."""
+    many(8)
+    bad = TaskInfo.objects.get(parameters=5).task_id
+
+    def close(ids: Sequence[int], **values: Any) -> None:
+        if bad in ids:
+            raise IntegrityError(1452, "a foreign key constraint fails")
+        close_executed(ids, **values)
+
+    monkeypatch.setattr("scheduling.services.running.close_executed", close)
+    report = run_once(8)
+    assert (report.executed, report.failed) == (7, 1)
+    assert TaskInfo.objects.get().attempts == 1
+
+
+def test_trouble_while_invalid_tasks_are_sorted_out_counts_no_attempt_of_the_others(
+    queue: DelayQueue, notes: Notes, in_time: None
+) -> None:
+    many(16)
+    invalid, refused = poison(2), refuse(FULL, 11)
+
+    def fault(tasks: Sequence[TaskInfo]) -> None:
+        invalid(tasks)
+        refused(tasks)
+
+    notes.fault = fault
+    report = run_once(16)
+    assert (report.executed, report.failed, report.refused) == (14, 1, 1)
+    assert dict(TaskInfo.objects.values_list("parameters", "attempts")) == {2: 1, 11: 0}
+
+
+def test_a_handler_can_name_the_tasks_that_fail(queue: DelayQueue, notes: Notes, in_time: None) -> None:
+    """Then the others are done at once."""
+
+    def fault(tasks: Sequence[TaskInfo]) -> dict[int, Verdict]:
+        return {task.task_id: Fail("out of ink \ud800") for task in tasks if task.parameters in {3, 4}}
+
+    many(20)
+    notes.fault = fault
+    report = run_once(20)
+    assert (report.executed, report.failed, len(notes.batches)) == (18, 2, 1)
+    assert dict(TaskInfo.objects.values_list("parameters", "attempts")) == {3: 1, 4: 1}
+    assert TaskInfo.objects.filter(execute_time__gt=read_database_clock()).count() == 2
+    logs = TaskInfoLog.objects.filter(status=Status.SCHEDULED, attempts=1, error__startswith="out of ink")
+    assert logs.count() == 2
+
+
+def test_tasks_that_a_handler_names_are_dead_after_their_attempts(
+    queue: DelayQueue, add: Add, notes: Notes, travel: Travel
+) -> None:
+    task = add(0)
+    notes.fault = lambda tasks: {task.task_id: Fail("out of ink")}
+    for _ in range(3):
+        run_once(10)
+        travel(60)
+        sweep(queue, grace=0)
+    log = TaskInfoLog.objects.get()
+    assert (log.status, log.attempts, log.error, TaskInfo.objects.count()) == (Status.FAILED, 3, "out of ink", 0)
+
+
+def test_the_invalid_tasks_of_a_late_batch_are_sorted_out_too(queue: DelayQueue, notes: Notes, travel: Travel) -> None:
     """Each attempt was counted before it began."""
     many(60)
     travel(5)

@@ -22,7 +22,7 @@ from scheduling.services import (
     reschedule_task,
 )
 from scheduling.services.leasing import postpone_task
-from tests.scheduling.conftest import Add, Keys, Travel
+from tests.scheduling.conftest import TYPE, Add, Keys, Travel
 
 OUTSIDE = "outside.print"
 Status = TaskInfoLog.Status
@@ -129,6 +129,36 @@ def test_rescheduling_or_cancelling_ends_the_lease(queue: DelayQueue, add: Add) 
     assert cancel_task(task.task_id)
     with pytest.raises(LeaseLost):
         complete_task(task.task_id, lease_token=task.lease_token)
+
+
+def test_adding_the_same_again_leaves_its_lease_alone(queue: DelayQueue, add: Add) -> None:
+    """A producer that repeats itself faster than the work takes must not make it run for ever."""
+    values: dict[str, Any] = {"execute_time": add(-1, key="same", parameters={1: (2, 3)}).execute_time, "key": "same"}
+    (leased,) = poll(TYPE)
+    again = add_task(TYPE, parameters={1: (2, 3)}, **values)
+    assert (again.task_id, again.version) == (leased.task_id, 1)
+    complete_task(leased.task_id, lease_token=leased.lease_token)
+    assert TaskInfo.objects.count() == 0
+
+
+def test_adding_something_else_ends_the_lease(queue: DelayQueue, add: Add) -> None:
+    task = add(-1, key="same", parameters=1)
+    (leased,) = poll(TYPE)
+    add_task(TYPE, execute_time=task.execute_time, parameters=2, key="same")
+    with pytest.raises(LeaseLost):
+        complete_task(leased.task_id, lease_token=leased.lease_token)
+    (again,) = poll(TYPE)
+    assert (again.task_id, again.parameters, again.attempts) == (task.task_id, 2, 1)
+
+
+def test_adding_the_same_again_gives_a_failed_task_all_its_attempts(
+    queue: DelayQueue, add: Add, travel: Travel
+) -> None:
+    add(-1, key="same", parameters=1)
+    (leased,) = poll(TYPE)
+    fail_task(leased.task_id, lease_token=leased.lease_token, error="no answer")
+    due = TaskInfo.objects.get().execute_time
+    assert add_task(TYPE, execute_time=due, parameters=1, key="same").attempts == 0
 
 
 def test_a_failed_task_is_leased_again_later_and_finally_dead(

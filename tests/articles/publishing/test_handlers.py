@@ -7,6 +7,7 @@ import logging
 import sys
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
@@ -16,10 +17,11 @@ from articles import publishing
 from articles.audit import record
 from articles.handlers import publish, unpublish
 from articles.models import Article, AuditEntry, Notification, Revision
-from articles.task_types import NOTIFY, PUBLISH
+from articles.task_types import NOTIFY, PUBLISH, RELEASE, UNPUBLISH, UPDATE
+from scheduling import registry
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.registry import Drop, Verdict
-from scheduling.services import run_due, run_once, sweep
+from scheduling.registry import Drop, Fail, Verdict
+from scheduling.services import add_tasks, read_database_clock, run_due, run_once, sweep
 from scheduling.worker import Worker
 from tests.articles.factories import (
     APPROVED,
@@ -64,6 +66,20 @@ def test_the_log_has_the_lateness_of_the_latest_record(caplog: pytest.LogCapture
         run_due(10)
     late = max(filter(None, (record.lateness_ms for record in TaskInfoLog.objects.filter(task_type=PUBLISH))))
     assert f"published 2 articles, late {late:.1f} ms at most" in caplog.messages
+
+
+@pytest.mark.parametrize("task_type", [PUBLISH, UNPUBLISH, UPDATE, RELEASE])
+@pytest.mark.django_db
+def test_a_task_without_a_subject_fails_alone(task_type: str) -> None:
+    """Its neighbours are not run again."""
+    now = read_database_clock()
+    values: list[Any] = [{}, None, {"article_id": "seven", "release_id": [1]}, {"article_id": 1, "release_id": 1}]
+    given = [{"task_type": task_type, "execute_time": now, "parameters": parameters} for parameters in values]
+    *invalid, unknown = add_tasks(given)
+    found = registry.get(task_type)
+    assert found is not None
+    verdicts = found.run([*invalid, unknown]) or {}
+    assert [type(verdicts.get(task.task_id)) for task in (*invalid, unknown)] == [Fail, Fail, Fail, Drop]
 
 
 @pytest.mark.django_db
