@@ -82,7 +82,9 @@ def put_up(apps, schema_editor):
         params=None,
     )
     schema_editor.execute(
-        f"INSERT INTO articles_feedhead (id, sequence, looked_at) VALUES (1, 0, {NOW[vendor]})", params=None
+        "INSERT INTO articles_feedhead (id, sequence, looked_at)"
+        f" SELECT 1, 0, {NOW[vendor]} FROM (SELECT COUNT(*) AS heads FROM articles_feedhead) counted WHERE heads = 0",
+        params=None,
     )
 
 

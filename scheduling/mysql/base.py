@@ -18,6 +18,7 @@ from django.utils.functional import cached_property
 from MySQLdb import Error, IntegrityError, OperationalError
 
 from scheduling.ahead import NotDueYet
+from scheduling.mysql.schema import DatabaseSchemaEditor
 from scheduling.mysql.servers import CONNECT_TIMEOUT, connect_to_any, takes_writes
 
 _WRITES = (b"INSERT ", b"UPDATE ", b"DELETE ")
@@ -40,6 +41,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that sends several statements at once where it can."""
 
     ops_class = DatabaseOperations
+    SchemaEditorClass = DatabaseSchemaEditor
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

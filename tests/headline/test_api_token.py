@@ -276,8 +276,9 @@ def test_earlier_plain_tokens_are_hashed_and_still_work(alice: User) -> None:
     with connection.schema_editor(atomic=False) as editor:
         editor.execute(f"CREATE TABLE authtoken_token ({key} varchar(40) PRIMARY KEY, user_id integer NOT NULL)")
         editor.execute(f"INSERT INTO authtoken_token ({key}, user_id) VALUES (%s, %s)", [plain, alice.pk])  # noqa: S608
-        migration.hash_plain_tokens(apps, editor)
-        migration.hash_plain_tokens(apps, editor)
+        for _attempt in range(2):
+            migration.hash_plain_tokens(apps, editor)
+            migration.drop_plain_tokens(apps, editor)
     assert "authtoken_token" not in connection.introspection.table_names()
     assert signs_in(plain)
     assert ApiToken.objects.get().expires_at > timezone.now() + timedelta(days=89)

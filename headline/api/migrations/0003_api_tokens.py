@@ -32,7 +32,14 @@ def hash_plain_tokens(apps, schema_editor):
         ],
         ignore_conflicts=True,
     )
-    schema_editor.execute(f"DROP TABLE {PLAIN}")
+
+
+def drop_plain_tokens(apps, schema_editor):
+    """In a step of its own: MySQL drops no table within a transaction that it could not roll back."""
+    schema_editor.execute(f"DROP TABLE IF EXISTS {PLAIN}")
+
+
+def forget_plain_tokens(apps, schema_editor):
     apps.get_model("contenttypes", "ContentType").objects.filter(app_label="authtoken").delete()
 
 
@@ -64,4 +71,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(hash_plain_tokens, migrations.RunPython.noop),
+        migrations.RunPython(drop_plain_tokens, migrations.RunPython.noop, atomic=False),
+        migrations.RunPython(forget_plain_tokens, migrations.RunPython.noop),
     ]
