@@ -54,7 +54,7 @@ def record_failures(errors: Mapping[TaskInfo, str], *, worker: str) -> list[Task
     _change_records(dead, errors, updated_at=now, worker=worker, status=TaskInfoLog.Status.FAILED)
     push_hints_on_commit(retried, now=now)
     for task, error in errors.items():
-        _report(task, error)
+        _report(task, _storable(error))
     return retried
 
 
