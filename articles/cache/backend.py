@@ -16,6 +16,7 @@ from typing import Any
 from django.core.cache import caches
 from django.utils.connection import ConnectionProxy
 from prometheus_client import Counter
+from redis import exceptions
 
 from scheduling.round_trips import SLOW, RoundTrips
 
@@ -31,7 +32,6 @@ RUN = "pages:run"
 
 _RETRY = 1.0  # seconds before an unreachable cache is tried again
 _LONGEST_PAUSE = 8.0  # seconds before a slow one is
-_LONGEST_CHAIN = 10  # exceptions
 _SLOW_ONES = 8  # slow round trips in a row, as some are slow by what else this process does
 
 errors = Counter("headline_cache_errors", "Response cache commands that failed", ["command"])
@@ -100,12 +100,7 @@ def command(name: str, *, round_trips: int = 1) -> Iterator[None]:
 
 def got_no_answer(failure: CacheFailed) -> bool:
     """Whether a command failed because the cache did not answer in time, and not by what it answered."""
-    error: BaseException | None = failure
-    for _link in range(_LONGEST_CHAIN):  # clients build chains that lead back to themselves
-        if error is None or isinstance(error, OSError):
-            break
-        error = error.__cause__ or error.__context__
-    return isinstance(error, OSError)
+    return isinstance(failure.__cause__, (exceptions.ConnectionError, exceptions.TimeoutError))
 
 
 def read_with_ttl(keys: Sequence[str]) -> tuple[dict[str, Any], float | None]:

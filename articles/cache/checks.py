@@ -61,7 +61,7 @@ def _check_eviction() -> Iterator[CheckMessage]:
     except Exception:  # each backend has its own exceptions
         return
     if memory["maxmemory_policy"] == "noeviction" or not memory["maxmemory"]:
-        found = f"maxmemory is {memory['maxmemory']}, maxmemory-policy {memory['maxmemory_policy']}"
+        found = f"maxmemory {memory['maxmemory']}, maxmemory-policy {memory['maxmemory_policy']}"
         hint = _("Set maxmemory, and maxmemory-policy to allkeys-lru: when full, it would store no new responses.")
         message = _("The cache's Redis does not evict: %(found)s.") % {"found": found}
         yield checks.Warning(message, hint=hint, id="articles.W012")

@@ -50,7 +50,7 @@ class WakeUps:
     def _listen(self, seconds: float) -> dict[str, Any] | None:
         """What is received within this time, if anything.
 
-        Time in which nobody listens is no silence: a round was held by the database, or this process was stopped, even
+        Time in which it is not read is no silence: a round was held by the database, or this process was stopped, even
         while it listened.
         """
         began = time.monotonic()

@@ -124,8 +124,9 @@ def expect_the_rows_of(articles: int) -> None:
 
 
 def expect_invalid(count: int) -> None:
-    """All of them have failed once, and nothing else is left; they are removed."""
-    assert list(TaskInfo.objects.values_list("parameters", "attempts")) == [({}, 1)] * count
+    """All of them have failed, on a slow machine more than once, and nothing else is left; they are removed."""
+    assert list(TaskInfo.objects.filter(attempts__gte=1).values_list("parameters", flat=True)) == [{}] * count
+    assert TaskInfo.objects.count() == count
     TaskInfo.objects.all().delete()
 
 

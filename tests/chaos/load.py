@@ -69,7 +69,7 @@ def store_updates(dues: Iterable[datetime]) -> None:
 
 
 def chief() -> User:
-    """Somebody who may do everything."""
+    """A user who may do everything."""
     user, _ = User.objects.get_or_create(username="chief", is_staff=True, is_superuser=True)
     return user
 

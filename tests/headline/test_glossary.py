@@ -93,7 +93,7 @@ REPLACED_IN_PROSE = REPLACED | {
 PRONOUNS = {"nobody": "nobody|somebody|anybody|everybody|whoever"}
 """Sentences name the user, editor, reader or caller instead."""
 
-REPLACED_IN_CHINESE = "先放着|新文本|无害短语|画面内容|审计记录|(?<!搜索)(?<!调度)引擎"
+REPLACED_IN_CHINESE = "先放着|新文本|无害短语|画面内容|审计记录|(?<!搜索)(?<!调度)(?<!存储)引擎"
 """What the glossary's Chinese texts replace."""
 
 CODE = ("articles", "bench", "headline", "scheduling", "tests")

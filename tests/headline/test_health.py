@@ -146,7 +146,7 @@ def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
 
 
 def test_the_clock_of_each_worker_is_shown(client: Client, worker: WorkerHeartbeat) -> None:
-    """Without their names, as anybody may ask."""
+    """Without their names, since it asks for no log-in."""
     now = read_database_clock()
     WorkerHeartbeat.objects.create(
         name="ahead", task_types=[], started_at=now, seen_at=now, queue=worker.queue, clock_offset_ms=5000

@@ -19,7 +19,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.now = 1000.0
-        self.kills: list[tuple[int, int]] = []
+        self.sent: list[tuple[int, int]] = []
 
     def begin(self) -> None:
         self.heartbeat = Heartbeat()
@@ -33,7 +33,7 @@ class Watch:
             _kill_silent({CHILD: self.heartbeat})
 
     def kill(self, pid: int, number: int) -> None:
-        self.kills.append((pid, number))
+        self.sent.append((pid, number))
 
 
 @pytest.fixture
@@ -45,25 +45,25 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     return own
 
 
-def test_a_worker_that_hangs_is_killed_once(watch: Watch) -> None:
+def test_a_worker_that_hangs_is_ended_once(watch: Watch) -> None:
     watch.look(60, beats=True)
     watch.look(conf.SILENCE - 1)
-    assert watch.kills == []
+    assert watch.sent == []
     watch.look(3)
-    assert watch.kills == [(CHILD, signal.SIGKILL)]
+    assert watch.sent == [(CHILD, signal.SIGKILL)]
 
 
 @pytest.mark.parametrize("pause", [40.0, 86_400.0])
-def test_a_worker_that_was_stopped_together_with_its_supervisor_is_not_killed(watch: Watch, pause: float) -> None:
+def test_a_worker_that_was_stopped_together_with_its_supervisor_is_not_ended(watch: Watch, pause: float) -> None:
     watch.look(10, beats=True)
     watch.now += pause
     watch.look(10)  # it takes a while until it goes on
     watch.look(10, beats=True)
-    assert watch.kills == []
+    assert watch.sent == []
 
 
-def test_a_worker_that_hangs_is_killed_although_its_supervisor_was_stopped_meanwhile(watch: Watch) -> None:
+def test_a_worker_that_hangs_is_ended_although_its_supervisor_was_stopped_before(watch: Watch) -> None:
     watch.look(10)
     watch.now += 40
     watch.look(conf.SILENCE - 5)
-    assert len(watch.kills) == 1
+    assert len(watch.sent) == 1

@@ -1,4 +1,4 @@
-"""Wake-ups: a connection is dead when it answers no ping while someone listens, not when nobody does."""
+"""Wake-ups: a connection is dead when it answers no ping while it is listened to, not at other times."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def listen(wake_ups: WakeUps, channel: Channel, seconds: float) -> None:
 
 @pytest.mark.parametrize("pause", [PING_INTERVAL, 3 * PING_INTERVAL, 3600.0])
 @pytest.mark.parametrize("before", [0.0, 0.9 * PING_INTERVAL, 1.5 * PING_INTERVAL])
-def test_a_connection_is_not_dead_because_nobody_listened(channel: Channel, before: float, pause: float) -> None:
+def test_a_connection_that_was_not_listened_to_is_not_dead(channel: Channel, before: float, pause: float) -> None:
     """As while the database holds a round, a batch takes long, or the machine is suspended."""
     wake_ups = WakeUps(channel, "wake")
     listen(wake_ups, channel, before)
@@ -70,7 +70,7 @@ def test_a_connection_is_not_dead_because_nobody_listened(channel: Channel, befo
     assert wake_ups.read(LOOK) == (TOPIC, 7)
 
 
-def test_what_arrived_while_nobody_listened_is_read(channel: Channel) -> None:
+def test_what_arrived_before_the_worker_listened_is_read(channel: Channel) -> None:
     wake_ups = WakeUps(channel, "wake")
     channel.publish(7)
     channel.now += 4 * PING_INTERVAL
@@ -94,7 +94,7 @@ def test_a_connection_that_answers_no_ping_is_dead(channel: Channel) -> None:
     assert channel.now <= 2 * PING_INTERVAL + 2 * LOOK
 
 
-def test_a_connection_that_died_while_nobody_listened_is_found_dead(channel: Channel) -> None:
+def test_a_connection_that_died_before_the_worker_listened_is_found_dead(channel: Channel) -> None:
     wake_ups = WakeUps(channel, "wake")
     channel.answers = False
     channel.now += 3600.0

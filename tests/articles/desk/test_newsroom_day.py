@@ -272,7 +272,7 @@ def publish_a_release(day: Day) -> None:
     page.locator("#content [name=name]").fill("预算日")
     press(page.locator("#content form .desk-main"))
     set_time(day.zhou.read(), "publish_at", in_seconds(5), ZONE)
-    press(page.locator("form[action$='/schedule/'] button"))
+    press(page.locator("form[action$='/schedule/'] .desk-main"))
     parts = day.reader.get_by_role("link", name="Budget, part")
     expect(parts).to_have_count(3)
     release = Release.objects.get()

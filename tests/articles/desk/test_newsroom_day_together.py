@@ -83,7 +83,7 @@ def gather(page: Page, name: str) -> None:
 def schedule(page: Page, *, seconds: int) -> None:
     """Give the release on the page a time so far ahead."""
     set_time(page, "publish_at", soon(seconds=seconds).replace(microsecond=0), "UTC")
-    press(page.locator("form[action$='/schedule/'] button"))
+    press(page.locator("form[action$='/schedule/'] .desk-main"))
     expect(page.locator("#state")).to_contain_text("UTC")
 
 

@@ -59,7 +59,7 @@ def channel() -> Channel:
 
 
 def wall(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%S}"
+    return f"{moment:%Y-%m-%d %H:%M}"
 
 
 def tomorrow() -> datetime:
