@@ -24,7 +24,7 @@ _SENTENCE = re.compile(r"(\d+) published in the last 24 hours: median delay .*, 
 def main() -> None:
     """`figures UPDATED`, the number of an article that had an update."""
     client = Client(headers={"host": "127.0.0.1"})
-    client.force_login(User.objects.get(username="chief"))
+    client.force_login(User.objects.get(username="root"))
     article = body(client, f"/api/v1/articles/{sys.argv[1]}/")
     figures = {
         "readyz": body(client, "/readyz")["lateness_ms"],

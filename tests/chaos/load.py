@@ -70,7 +70,7 @@ def store_updates(dues: Iterable[datetime]) -> None:
 
 def chief() -> User:
     """A user who may do everything."""
-    user, _ = User.objects.get_or_create(username="chief", is_staff=True, is_superuser=True)
+    user, _ = User.objects.get_or_create(username="root", is_staff=True, is_superuser=True)
     return user
 
 
