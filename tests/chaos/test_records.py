@@ -32,6 +32,7 @@ _RECORDS = (
     f" WHERE task_type IN ('{ARTICLE}', '{RELEASE}', '{UPDATE}') AND status = 1"
 )
 _LATE = "SELECT lateness FROM taskinfo_logs WHERE status = 1 AND lateness IS NOT NULL"
+_UNMEASURED = "SELECT COUNT(*) FROM taskinfo_logs WHERE status = 1 AND lateness IS NULL"
 _SETTINGS = {"METRICS_TOKEN": "secret", "SCHEDULING_HEARTBEAT_INTERVAL": 0.2}
 
 
@@ -183,9 +184,11 @@ def figures_of(trial: Trial, publications: Sequence[Publication]) -> Any:
     def read() -> Any:
         return trial.stand.run("tests.chaos.figures", updated, env=trial.env)
 
-    shown = read()
-    eventually(lambda: shown.update(read()) or counted(shown) == len(publications), 30)
-    return shown
+    eventually(lambda: counted(read()) == len(publications), 30)
+    # Those that notify follow a second later, and are among the figures of all types.
+    eventually(lambda: list(trial.stand.rows("SELECT COUNT(*) FROM taskinfo")) == [(0,)], 30)
+    eventually(lambda: list(trial.stand.rows(_UNMEASURED)) == [(0,)], 30)
+    return read()
 
 
 def counted(shown: Any) -> float:
