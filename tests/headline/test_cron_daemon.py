@@ -74,6 +74,7 @@ def test_cron_alone_publishes_an_article_on_time(installed: None) -> None:
     minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1, seconds=15)
     article = make_article(status=Article.Status.APPROVED, publish_at=minute)
     eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED, timeout=150)
+    eventually(lambda: TaskInfoLog.objects.get(task_type=PUBLISH).lateness_ms is not None)  # once it has committed
     lateness = TaskInfoLog.objects.get(task_type=PUBLISH).lateness_ms
     assert lateness is not None
     assert 0 <= lateness < 30_000  # the next minute's job would be later

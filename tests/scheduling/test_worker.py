@@ -7,12 +7,13 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_tasks, cancel_tasks, read_database_clock, workers
@@ -330,7 +331,8 @@ def kill_other_connections() -> None:
         (own, database) = cursor.fetchone()
         cursor.execute("SELECT ID FROM information_schema.PROCESSLIST WHERE DB = %s AND ID <> %s", [database, own])
         for (other,) in cursor.fetchall():
-            cursor.execute(f"KILL {other}")
+            with suppress(OperationalError):  # it has ended by itself
+                cursor.execute(f"KILL {other}")
 
 
 def test_refresh_reports_what_it_did(keys: Keys, manage: Manage) -> None:

@@ -287,6 +287,7 @@ def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     times = (start + timedelta(seconds=259 * number) for number in range(10_000))
     articles = (Article(title="A headline", status=APPROVED, channel=channel, publish_at=time) for time in times)
     Article.objects.bulk_create(articles, batch_size=1000)
+    desk.get(CALENDAR)  # the first page of a session reads what others have in their cache
     for view in ("month", "week", "day"):
         with django_assert_max_num_queries(26):  # two of them for the version by which open pages ask for changes
             page = desk.get(f"{CALENDAR}?date=2030-06-15&view={view}")
