@@ -13,7 +13,7 @@ import django
 
 django.setup()
 
-from django.contrib.auth import get_user_model  # noqa: E402 (models need a Django that is set up)
+from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
 from django.db import connection  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 
@@ -44,18 +44,32 @@ def main(ones: int, many: int) -> None:
 
 def scheduling(many: int) -> dict[str, float]:
     """Schedule and reschedule articles."""
-    editor, _ = get_user_model().objects.get_or_create(username="editor", is_superuser=True, is_staff=True)
-    rows = [Article(title=f"No. {number}", body=BODY, status=Article.Status.APPROVED) for number in range(many)]
-    Article.objects.bulk_create(rows, batch_size=1000)
-    articles = list(Article.objects.order_by("-pk").only("pk")[:many])
-    later = read_database_clock() + HOUR
+    articles, editor = approved(many), scheduler()
     values = {
-        "schedule many": rate(many, lambda: schedule_many(articles, publish_at=later, by=editor)),
+        "schedule many": rate(many, lambda: schedule(articles)),
         "reschedule many": rate(many, lambda: reschedule_many(articles, shift=HOUR, by=editor)),
     }
     ids = [article.pk for article in articles]
     Article.objects.filter(pk__in=ids).update(status=Article.Status.DRAFT)
     return values
+
+
+def approved(many: int) -> list[Article]:
+    """As many approved articles without a time."""
+    rows = [Article(title=f"No. {number}", body=BODY, status=Article.Status.APPROVED) for number in range(many)]
+    Article.objects.bulk_create(rows, batch_size=1000)
+    return list(Article.objects.order_by("-pk").only("pk")[:many])
+
+
+def schedule(articles: list[Article]) -> None:
+    """Schedule them by an editor, in an hour."""
+    schedule_many(articles, publish_at=read_database_clock() + HOUR, by=scheduler())
+
+
+def scheduler() -> User:
+    """The editor who schedules."""
+    user, _ = User.objects.get_or_create(username="editor", is_superuser=True, is_staff=True)
+    return user
 
 
 def statements() -> int:

@@ -12,7 +12,8 @@ from bench.stand import CELERY, DRAMATIQ, Servers
 DESCRIPTION = """\
 Calls a second in one process, or articles a second for `schedule_many` and `reschedule_many`. Headline's tasks are
 rows with a record that are durable and in Redis; Celery's and Dramatiq's messages are in Redis alone. A dash is what a
-peer cannot do. *Statements* are those of `Article.save()` of a scheduled article."""
+peer cannot do. *Raw inserts* write by hand the rows that `schedule_many` inserts. *Statements* are those of
+`Article.save()` of a scheduled article."""
 
 FIGURES = [
     Figure("add one", "/s", more_is_better=True),
@@ -23,7 +24,7 @@ FIGURES = [
     Figure("statements", "a save"),
 ]
 ONE_BY_ONE, MANY = 200, 5000
-OURS = "Headline"
+OURS, RAW = "Headline", "raw inserts"
 PEERS = {
     "Celery": (CELERY_WORKER, "bench.peers.celery_calls"),
     "Dramatiq": (DRAMATIQ_WORKER, "bench.peers.dramatiq_calls"),
@@ -37,6 +38,7 @@ def contestants(servers: Servers) -> list[Contestant]:
     counts = servers.sized(ONE_BY_ONE), servers.sized(MANY)
     return [
         Contestant(OURS, partial(headline, servers, *counts)),
+        Contestant(RAW, lambda _round: servers.run("bench.raw_inserts", counts[1])),
         *(Contestant(name, partial(peer, servers, name, *counts)) for name in PEERS),
     ]
 
@@ -65,6 +67,7 @@ WRITING = Measure(
     [
         Goal("add many", OURS, operator.ge, 20_000),
         Goal("schedule many", OURS, operator.ge, 10_000),
+        Goal("schedule many", OURS, operator.ge, 0.2, RAW),
         Goal("reschedule many", OURS, operator.ge, 5_000),
         Goal("statements", OURS, operator.le, 12),
     ],
