@@ -13,6 +13,7 @@ from bench.measures.promotion import PROMOTION
 from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
 from bench.measures.refreshing import REFRESHING
+from bench.measures.slow_redis import SLOW_REDIS
 from bench.measures.words import MATCHING
 from bench.measures.writing import WRITING
 
@@ -35,4 +36,5 @@ MEASURES = (
     RECOVERY,
     PROMOTION,
     MATCHING,
+    SLOW_REDIS,
 )

@@ -31,7 +31,7 @@ class Proxy:
         self._ends: set[socket.socket] = set()  # client and server of each connection
         self._swallowed: set[socket.socket] = set()  # sources whose data is not forwarded any more
         self._silent: frozenset[str] = frozenset()  # directions in which nothing passes on any connection
-        self._delay = 0.0
+        self._delay, self._delayed = 0.0, frozenset[str]()
         self._is_over = False
         self.forwarded = 0  #: pieces of data, in both directions
 
@@ -60,9 +60,9 @@ class Proxy:
             self._silent = frozenset()
 
     @contextmanager
-    def delay(self, seconds: float) -> Iterator[None]:
-        """While the block lasts, forward all data later."""
-        self._delay = seconds
+    def delay(self, seconds: float, *directions: str) -> Iterator[None]:
+        """While the block lasts, forward all data in these directions later."""
+        self._delayed, self._delay = frozenset(directions or (REQUESTS, REPLIES)), seconds
         try:
             yield
         finally:
@@ -109,10 +109,11 @@ class Proxy:
 
     def _forward(self, source: socket.socket, sink: socket.socket, is_reply: bool) -> None:
         try:
+            direction = REPLIES if is_reply else REQUESTS
             while data := source.recv(65536):
                 if self._word and not is_reply and self._word in data:
                     self.swallow()
-                if (REPLIES if is_reply else REQUESTS) in self._silent:
+                if direction in self._silent:
                     self._swallowed |= {source, sink}
                 if source in self._swallowed:
                     continue
@@ -120,7 +121,7 @@ class Proxy:
                     self._armed.clear()
                     self.lost.set()
                     break
-                if self._delay:
+                if self._delay and direction in self._delayed:
                     time.sleep(self._delay)
                 self.forwarded += 1
                 sink.sendall(data)
