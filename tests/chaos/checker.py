@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.chaos.bounds import LEASES, OF_REDIS, bound_of
 from tests.chaos.history import Added, FaultRecord, Mailed, Operation, Purged, Record, Sight, operations
 from tests.chaos.timeline import FOREVER, Segment, State, Timeline, after, seconds
 
@@ -27,11 +28,8 @@ TOLERANCE = 0.002  # seconds
 STALE = 1.5  # seconds for which caches may show what was changed: docs/cache.md
 STALE_AFTER_FAULT = 6.0  # seconds after a fault for which they may show what was removed from the site
 STALE_TTL = 65.0  # seconds for which they may show anything
-LATEST = 20.0  # seconds after all faults in which what is overdue must be done
-LEASE = 30.0  # seconds after which a task that is leased by a dead worker is free: the setting SCHEDULING_LEASE
-PURGE_LEASE = 3.0  # the same for CDN purges
+UNREST = 20.0  # seconds after a fault in which other overdue tasks may come first
 ON_TIME = 1.0  # seconds of lateness that need no cause
-WITHOUT_REDIS = 5.0  # seconds of lateness, while nothing but Redis fails
 
 _UNRECORDED = {"move by SQL", "store"}
 """Operations without an audit entry."""
@@ -41,17 +39,9 @@ _NOTIFIED = {
     "approve": "approved", "publish_now": "published", "publish_update": "published", "published": "published",
     "updated": "published",
 }  # fmt: skip
-_OF_REDIS = re.compile("Redis|foreign keys in Redis|early hints")
-"""The kinds of faults that leave the database, the network to it and all processes alone."""
-
 _SCHEDULED, _EXECUTED, _CANCELLED, _FAILED = range(4)
 _LIVE, _WAITING = 9, (4, 8)
 _OF_ENTRY = {"articles.publish": "published", "articles.unpublish": "unpublished", "articles.update": "updated"}
-
-_LEASES = {
-    "articles.purge": PURGE_LEASE,
-    **dict.fromkeys(("articles.mail_notice", "articles.ping", "articles.review", "articles.batch"), LEASE),
-}  # fmt: skip
 
 Row = Mapping[str, Any]
 
@@ -119,11 +109,11 @@ class Event:
 
 
 def check(
-    records: Sequence[Record], dump: Mapping[str, Sequence[Row]], settled_at: float, *, latest: float = LATEST
+    records: Sequence[Record], dump: Mapping[str, Sequence[Row]], settled_at: float, *, latest: float | None = None
 ) -> Verdict:
     """Account for everything that was due before `settled_at`, when the workers had nothing left to do.
 
-    `latest` is how many seconds after all faults everything must be done.
+    `latest` is how many seconds after all faults everything must be done, instead of the bounds of each kind.
     """
     return Checker(records, dump, settled_at, latest).run()
 
@@ -132,7 +122,11 @@ class Checker:
     """One check; use `check`."""
 
     def __init__(
-        self, records: Sequence[Record], dump: Mapping[str, Sequence[Row]], settled_at: float, latest: float = LATEST
+        self,
+        records: Sequence[Record],
+        dump: Mapping[str, Sequence[Row]],
+        settled_at: float,
+        latest: float | None = None,
     ) -> None:
         self.dump = dump
         self.latest = latest
@@ -238,7 +232,7 @@ class Checker:
         self.verdict.checked["purges"] += 1
         keys, since = {"site", f"article:{entry['article_id']}"}, entry["at"] - TOLERANCE
         if not self._is_calm(entry["at"], entry["at"]):  # other overdue tasks come first
-            until = max(until, entry["at"] + self.latest + PURGE_LEASE)
+            until = max(until, entry["at"] + UNREST + LEASES["articles.purge"])
         if not any(since <= one.began <= until and not keys.isdisjoint(one.keys) for one in self.purges):
             text = f"was purged from no CDN after {entry['action']} at {entry['at']:.3f}"
             self.verdict.add(LOST, str(story), text)
@@ -292,7 +286,7 @@ class Checker:
         if any(one.name == "move by SQL" for one in before):
             return
         late = self._lateness(str(story), max(due, asked), entry["at"], entry["article_id"])
-        if late.recovery > self.latest or self._is_late_without_redis(late):
+        if self._is_too_late(late):
             self.verdict.add(LATE, str(story), f"was {action} {late}")
 
     def _after_release(self, story: Story, state: State, entry: Row) -> State:
@@ -434,7 +428,7 @@ class Checker:
 
     def _is_calm(self, began: float, ended: float) -> bool:
         """Whether no fault was on, nor shortly before: a poisoned burst kills workers for a while."""
-        return not any(one.began <= ended and one.ended >= began - self.latest for one in self.faults)
+        return not any(one.began <= ended and one.ended >= began - UNREST for one in self.faults)
 
     def _check_tasks(self) -> None:
         pending = {row["task_id"]: row for row in self.dump["tasks"]}
@@ -552,17 +546,16 @@ class Checker:
             subject, max(due, asked), at, int(task["key"]) if task and task["task_type"] in _OF_ENTRY else None
         )
         self.verdict.lateness.append(late)
-        lease = _LEASES.get(task["task_type"], 0.0) if task else 0.0
-        if late.recovery > self.latest + lease or (not lease and self._is_late_without_redis(late)):
+        if self._is_too_late(late, task["task_type"] if task else ""):
             self.verdict.add(LATE, subject, str(late))
 
-    def _is_late_without_redis(self, late: Late) -> bool:
-        """Whether faults of Redis alone delayed it too much: workers then take tasks from the database."""
-        others = (
-            fault.began <= late.at and fault.ended >= late.due - self.latest and not _OF_REDIS.match(fault.kind)
-            for fault in self.faults
-        )
-        return bool(self.faults) and late.at - late.due > WITHOUT_REDIS and not any(others)
+    def _is_too_late(self, late: Late, task_type: str = "") -> bool:
+        """Whether it exceeds the bound of the faults that were on, or shortly before; see `tests.chaos.bounds`."""
+        kinds = {one.kind for one in self.faults if one.began <= late.at and one.ended >= late.due - UNREST}
+        bound = bound_of(kinds, task_type) if self.latest is None else self.latest
+        if kinds and all(map(OF_REDIS.match, kinds)):  # workers take tasks from the database
+            return late.at - late.due > bound
+        return late.recovery > bound + (LEASES.get(task_type, 0.0) if kinds else 0.0)
 
     def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
         cause = self._cause(due, at, article)

@@ -208,6 +208,16 @@ def fill_disk(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def hold_commits(scene: Scene) -> Iterator[None]:
+    """A backup or a stalled disk keeps all transactions from being committed."""
+    with closing(as_root(scene.stand)) as connection, connection.cursor() as cursor:
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            cursor.execute(f"BACKUP STAGE {stage}")
+        yield
+        cursor.execute("BACKUP STAGE END")
+
+
+@contextmanager
 def alter_tables(scene: Scene) -> Iterator[None]:
     """A migration adds columns to tables in use, and is undone."""
     with closing(as_root(scene.stand)) as connection, connection.cursor() as cursor:
@@ -511,6 +521,11 @@ def _delay(proxy: Proxy, scene: Scene) -> AbstractContextManager[None]:
     return proxy.delay(scene.random.uniform(0.005, 0.1))
 
 
+def _slow(proxy: Proxy, scene: Scene) -> AbstractContextManager[None]:
+    """Each reply is far later than the database's."""
+    return proxy.delay(scene.random.choice((0.06, 0.1, 0.3, 2.0)), REPLIES)
+
+
 @contextmanager
 def _reset(proxy: Proxy, scene: Scene) -> Iterator[None]:
     """All connections break."""
@@ -653,6 +668,7 @@ KINDS: Mapping[str, Kind] = {
     "MariaDB frozen": Kind(freeze_mariadb, "mariadb"),
     "MariaDB read-only": Kind(read_only_mariadb, "mariadb"),
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),
+    "MariaDB's commits held": Kind(hold_commits, "mariadb"),
     "tables altered": Kind(alter_tables, "mariadb"),
     "MariaDB out of connections": Kind(exhaust_connections, "mariadb"),
     "deadlocks": Kind(deadlock, "rows"),
@@ -677,6 +693,7 @@ KINDS: Mapping[str, Kind] = {
     "Redis: black hole": Kind(_between("redis", _swallow), "redis network"),
     "Redis: one-way black hole": Kind(_between("redis", _swallow_one_way), "redis network"),
     "Redis: delays": Kind(_between("redis", _delay), "redis network"),
+    "Redis: slow": Kind(_between("redis", _slow), "redis network", weight=2),
     "Redis: resets": Kind(_between("redis", _reset), "redis network", lasts=False),
     "mail server away": Kind(refuse_mails, "mail"),
     "CDN away": Kind(refuse_purges, "cdn"),

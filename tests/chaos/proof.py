@@ -17,7 +17,7 @@ from pathlib import Path
 
 import MySQLdb
 
-from tests.chaos.checker import LATEST, Verdict, check
+from tests.chaos.checker import Verdict, check
 from tests.chaos.clocks import Clocks, environment_of
 from tests.chaos.dump import dump
 from tests.chaos.faults import KINDS, Scene, as_root
@@ -69,7 +69,7 @@ def prove(
     rate: float = RATE,
     source: Path = base_dir,
     settings: str = "{}",
-    latest: float = LATEST,
+    latest: float | None = None,
     settled: float = SETTLED,
     begin: datetime | None = None,
 ) -> Proof:
@@ -103,7 +103,7 @@ def account(
     seed: int,
     source: Path = base_dir,
     settings: str = "{}",
-    latest: float = LATEST,
+    latest: float | None = None,
     with_clocks: bool = True,
     has_cdn: bool = True,
     make_system: Callable[[Outside], System] | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from bench.figures import table
+from tests.chaos.bounds import BOUNDS, OTHER
 from tests.chaos.checker import KINDS, Late, iterate_late
 from tests.chaos.history import FaultRecord
 from tests.chaos.proof import Proof
@@ -27,7 +28,10 @@ def as_text(proof: Proof) -> str:
         f"CHAOS_SECONDS={proof.seconds:.0f} CHAOS_SEED={proof.seed}",
         table(sorted(verdict.checked.items()), ("accounted for", "number")),
         table(kinds, ("violation", "number")),
-        table(list(_faults(proof)), ("fault", "times", "longest (s)", "late at most (s)", "after its end (s)")),
+        table(
+            list(_faults(proof)),
+            ("fault", "times", "longest (s)", "late at most (s)", "after its end (s)", "bound: stored", "outside"),
+        ),
         "\n".join(f"* {one.kind}: {one.subject}: {one.text}" for one in verdict.violations[:_SHOWN]),
         "\n".join(f"* {_line(late)}" for late in list(iterate_late(verdict))[:10]),
     ]
@@ -44,7 +48,8 @@ def _faults(proof: Proof) -> Iterator[tuple[object, ...]]:
         on = [fault for fault in proof.faults if fault.kind == kind]
         late = [one for one in proof.verdict.lateness if one.cause == kind]
         worst = (f"{_most(one.at - one.due for one in late):.1f}", f"{_most(one.recovery for one in late):.1f}")
-        yield kind, len(on), f"{_most(map(_length, on)):.1f}", *worst
+        bound = BOUNDS.get(kind, OTHER)
+        yield kind, len(on), f"{_most(map(_length, on)):.1f}", *worst, f"{bound.stored:g}", f"{bound.outside:g}"
 
 
 def _length(fault: FaultRecord) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.chaos.checker import LATEST, Verdict
+from tests.chaos.checker import Verdict
 from tests.chaos.faults import KINDS, Scene
 from tests.chaos.history import FaultRecord, now
 from tests.chaos.newsroom import Editor, Newsroom, Refused, Story, Uncertain, iso, texts
@@ -118,7 +118,7 @@ def play(
     seed: int = 0,
     source: Path = base_dir,
     settings: str = "{}",
-    latest: float = LATEST,
+    latest: float | None = None,
     has_cdn: bool = True,
     refreshing: bool = True,
 ) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.bounds import BOUNDS, OF_REDIS
 from tests.chaos.checker import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE, Verdict, check
 from tests.chaos.history import Added, FaultRecord, Mailed, Purged, Record, Request, Sight
 
@@ -450,6 +451,23 @@ def test_faults_of_redis_alone_excuse_seconds(ledger: Ledger, other: float | Non
     ledger.records.append(FaultRecord(began=DUE - 5, ended=DUE + 30, kind="Redis full"))
     if other is not None:
         ledger.records.append(FaultRecord(began=other - 1, ended=other, kind="MariaDB frozen"))
+    assert ledger.kinds() == kinds
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+def test_each_fault_has_a_bound_for_what_is_done_after_it(ledger: Ledger, kind: str) -> None:
+    bound, ended = BOUNDS[kind].stored, DUE if OF_REDIS.match(kind) else DUE + 1
+    ledger.records.append(FaultRecord(began=DUE - 1, ended=ended, kind=kind))
+    ledger.logs = [ledger.log(executed_at=ended + bound)]
+    assert ledger.kinds() == []
+    ledger.logs = [ledger.log(executed_at=ended + bound + 0.1)]
+    assert ledger.kinds() == [LATE]
+
+
+@pytest.mark.parametrize(("kind", "kinds"), [("worker killed", []), ("Redis killed", [LATE])])
+def test_a_lease_excuses_side_effects_unless_redis_alone_failed(ledger: Ledger, kind: str, kinds: list[str]) -> None:
+    ledger.records.append(FaultRecord(began=DUE - 1, ended=DUE, kind=kind))
+    ledger.logs += [ledger.log(task_id=2, task_type="articles.mail_notice", executed_at=DUE + 31)]
     assert ledger.kinds() == kinds
 
 

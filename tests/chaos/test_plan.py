@@ -6,6 +6,7 @@ from itertools import groupby, pairwise
 
 import pytest
 
+from tests.chaos.bounds import BOUNDS
 from tests.chaos.faults import KINDS
 from tests.chaos.plan import LONGEST, SHORTEST, draw
 
@@ -21,6 +22,10 @@ def test_faults_overlap_but_not_those_of_one_thing(seed: int) -> None:
     by_thing = sorted(plan, key=lambda one: (KINDS[one.kind].of, one.at))
     for _thing, found in groupby(by_thing, key=lambda one: KINDS[one.kind].of):
         assert all(first.at + first.duration <= second.at for first, second in pairwise(found))
+
+
+def test_each_kind_of_fault_has_a_bound_of_lateness() -> None:
+    assert BOUNDS.keys() == KINDS.keys()
 
 
 def test_a_long_plan_has_every_fault_from_the_shortest_to_the_longest() -> None:
