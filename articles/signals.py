@@ -20,6 +20,7 @@ from articles.publishing import (
     TIMES,
     cancel_all_tasks,
     checked_time,
+    follow_clock,
     keep_bylines,
     refuse_held,
     review_again_soon,
@@ -30,7 +31,7 @@ from articles.review import record_words
 from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.services import cancel_keys, clock, database_clock_set, database_now
+from scheduling.services import cancel_keys, clock, database_clock_set, database_now, read_database_clock
 
 _UPDATE: Any = Article._meta.get_field("update")
 
@@ -104,6 +105,13 @@ def drop_images_of_update(instance: Update, origin: object, **kwargs: Any) -> No
     """Drop the use of images that only the update showed; with a deleted article its uses are deleted anyway."""
     if origin is instance:
         update_uses([instance.article_id])
+
+
+@receiver(pre_delete, sender=Article)
+def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
+    """Record that it went live, or left the site, if only the clock has done that; the row is locked."""
+    if instance.is_waiting and instance.seen_since(clock.now()):
+        follow_clock(instance, read_database_clock())
 
 
 @receiver(post_delete, sender=Article)

@@ -1,15 +1,16 @@
-"""An update that a worker publishes is dated by its commit, as its task's record is."""
+"""Records have the times of what readers saw, whether a worker or the clock alone has shown it."""
 
 from __future__ import annotations
 
 import pytest
 
 from articles import publishing
-from articles.models import Article, Correction
-from articles.task_types import UPDATE
+from articles.audit import DELETE, PUBLISHED, UNPUBLISHED
+from articles.models import Article, AuditEntry, Correction
+from articles.task_types import PUBLISH, UPDATE
 from scheduling.models import TaskInfoLog
 from scheduling.worker import Worker
-from tests.articles.factories import approve, make_article, make_editor, soon
+from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,3 +41,22 @@ def test_an_article_that_was_changed_before_its_update_is_dated_stays_as_it_is()
     publishing.date_updates([article.pk], soon(hours=1))
     assert Article.objects.get().text_changed_at == article.text_changed_at
     assert Correction.objects.get().published_at == article.text_changed_at
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_deleting_what_only_the_clock_had_published_records_that_first(*, is_over: bool) -> None:
+    begin, end = soon(minutes=-5), soon(minutes=-1) if is_over else None
+    article = make_article(status=APPROVED, publish_at=begin, unpublish_at=end, cleared_at=EARLY)
+    key = str(article.pk)
+    article.delete()
+    entries = AuditEntry.objects.exclude(action__in=("create", "save")).order_by("pk")
+    shown = [PUBLISHED, UNPUBLISHED, DELETE] if end else [PUBLISHED, DELETE]
+    assert list(entries.values_list("action", flat=True)) == shown
+    assert entries[0].new_time == begin
+    task = TaskInfoLog.objects.get(task_type=PUBLISH, key=key)
+    assert (task.status, task.worker) == (TaskInfoLog.Status.EXECUTED, publishing.BY_CLOCK)
+
+
+def test_deleting_what_no_one_has_seen_records_nothing_else() -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=1)).delete()
+    assert not AuditEntry.objects.filter(action=PUBLISHED).exists()
