@@ -109,10 +109,13 @@ class Add(Protocol):
 
 @pytest.fixture
 def add(transactional_db: None) -> Add:
-    """`add(30)` adds a task due 30 seconds from the database's now."""
+    """`add(30)` adds a task due 30 seconds from the database's now; `add()` one that is due in any case.
+
+    A process only estimates the database's clock, to some milliseconds on a busy machine.
+    """
 
     def add_in(seconds: float = 0, *, parameters: Any = None, **values: Any) -> TaskInfo:
-        due = read_database_clock() + timedelta(seconds=seconds)
+        due = read_database_clock() + timedelta(seconds=seconds or -0.1)
         return add_task(values.pop("task_type", TYPE), execute_time=due, parameters=parameters, **values)
 
     return add_in

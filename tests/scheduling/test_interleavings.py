@@ -45,7 +45,7 @@ STEPS = 25  # of a history at most
 MAX_ATTEMPTS = 3
 MANY = 1000  # steps, more than any operation has
 EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "0"))
-FEW = 12
+FEW = 6
 Operation = tuple[Any, ...]
 
 EDITS = ("add", "cancel", "cancel key", "reschedule", "retry")
