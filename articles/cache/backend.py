@@ -30,8 +30,8 @@ responses = ConnectionProxy(caches, RESPONSES)
 RUN = "pages:run"
 """The key of the id of the server that the other keys were written to; see `articles.cache.server`."""
 
-_RETRY = 1.0  # seconds before an unreachable cache is tried again
-_LONGEST_PAUSE = 8.0  # seconds before a slow one is
+_RETRY = 1.0  # seconds before a cache that is away or slow is tried again; then twice as many, up to
+_LONGEST_PAUSE = 8.0  # seconds
 _SLOW_ONES = 8  # slow round trips in a row, as some are slow by what else this process does
 
 errors = Counter("headline_cache_errors", "Response cache commands that failed", ["command"])
@@ -42,44 +42,42 @@ class CacheFailed(Exception):
 
 
 class Reachable:
-    """Whether the cache is worth asking: it is left alone for a while if it is unreachable, or slower than no cache.
+    """Whether the cache is worth asking: one that is away, or slower than no cache, is left alone in growing pauses.
 
-    So an unreachable one costs one timeout a second, and a slow one some round trips in growing pauses.
+    So few requests pay a timeout, or the round trips that show whether a slow one has become quick.
     """
 
     def __init__(self) -> None:
         self._again_at = float("-inf")
         self._round_trips = RoundTrips(_SLOW_ONES)
-        self._times_slow = 0
+        self._pauses = 0  # in a row
+        self.is_slow = False  #: it answers, but only slowly
 
     def __bool__(self) -> bool:
         return time.monotonic() >= self._again_at
 
-    @property
-    def is_slow(self) -> bool:
-        """Whether it answers, but only slowly."""
-        return self._times_slow > 0
-
     def mark_unreachable(self) -> None:
-        """Do not use the cache for `_RETRY` seconds."""
-        self._times_slow = 0
-        self._again_at = time.monotonic() + _RETRY
+        """Do not use the cache for a while."""
+        self.is_slow = False
+        self._pause()
 
     def took(self, seconds: float) -> None:
         """Note a round trip; after some slow ones, the cache is not used for a while."""
         self._round_trips.add(seconds)
         if self._round_trips.are_slow:
-            self._rest(seconds)
-        elif seconds <= SLOW and self.is_slow:
-            logger.warning("the response cache is quick again")
-            self._times_slow = 0
+            if not self.is_slow:
+                logger.warning("the response cache takes %.0f ms to answer; pages are built without it", seconds * 1000)
+            self.is_slow = True
+            self._pause()
+        elif seconds <= SLOW:
+            if self.is_slow:
+                logger.warning("the response cache is quick again")
+            self.is_slow, self._pauses = False, 0
 
-    def _rest(self, seconds: float) -> None:
-        if not self.is_slow:
-            logger.warning("the response cache takes %.0f ms to answer; pages are built without it", seconds * 1000)
+    def _pause(self) -> None:
         if self:  # of several threads that notice it, one
-            self._times_slow += 1
-            self._again_at = time.monotonic() + min(_RETRY * 2 ** (self._times_slow - 1), _LONGEST_PAUSE)
+            self._again_at = time.monotonic() + min(_RETRY * 2**self._pauses, _LONGEST_PAUSE)
+            self._pauses += 1
 
 
 reachable = Reachable()

@@ -363,6 +363,23 @@ def test_a_slow_cache_is_left_alone_and_purged_by_a_task(
         assert not backend.reachable.is_slow
 
 
+def test_the_pauses_of_a_cache_that_is_away_grow_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = [0.0]
+    monkeypatch.setattr("articles.cache.backend.time.monotonic", lambda: moment[0])
+    reachable, tried_at = backend.Reachable(), []
+    while moment[0] < 40:
+        if reachable:
+            tried_at.append(moment[0])
+            reachable.mark_unreachable()
+        moment[0] += 0.5
+    assert tried_at == [0, 1, 3, 7, 15, 23, 31, 39]
+    moment[0] = 47.0
+    reachable.took(0.001)
+    reachable.mark_unreachable()
+    moment[0] = 48.0
+    assert reachable, "it begins again with a second"
+
+
 @pytest.mark.parametrize(
     "transition", ["unpublish", "retract", "delete", "roll back", "set end", "set end, unrecorded"]
 )
