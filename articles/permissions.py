@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, contributor_ids
@@ -47,6 +49,12 @@ def require_newsroom(by: Actor) -> None:
     """Raise `NotAllowed` unless `by` may read articles in the newsroom."""
     if not (getattr(by, "is_active", False) and getattr(by, "is_staff", False) and reads_articles(by)):
         raise NotAllowed
+
+
+def may_act_without_session(user: Any) -> bool:
+    """Whether calendar feeds and preview links of this user are valid: active staff whom the project's rule allows."""
+    is_allowed: Callable[[Any], bool] = import_string(settings.MAY_ACT_WITHOUT_SESSION)
+    return user.is_active and user.is_staff and is_allowed(user)
 
 
 Refusal = str | Promise

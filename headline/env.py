@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
@@ -251,9 +251,16 @@ def _check_file(name: str, value: str) -> None:
 
 def _require_https(name: str, url: str, remedy: str) -> None:
     host = _split(name, url, remedy).hostname or ""
-    is_local = host == "localhost" or host.startswith("127.")
-    if not url.startswith("https://") and not is_local:
+    if not url.startswith("https://") and not is_loopback(host):
         raise WrongEnvironment(name, "does not use https", remedy)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _has_one_user(value: str) -> bool:

@@ -23,6 +23,7 @@ from unfold.widgets import CHECKBOX_CLASSES
 
 from articles.desk.bounded import CappedPaginator
 from articles.models import Notification, NotificationPreference
+from articles.permissions import reads_articles
 from articles.text import format_time
 from scheduling.services import database_now
 
@@ -42,6 +43,10 @@ BADGES = {
     Kind.NOTED: "default",
     Kind.ASSIGNED: "info",
 }
+
+
+NAMING = ("article_title", "reason")
+"""The columns that name articles."""
 
 
 def button(label: Any, path: str, icon: str) -> Callable[[F], F]:
@@ -106,6 +111,11 @@ class NotificationAdmin(ModelAdmin):
         """The user's own in-app notifications."""
         notifications: QuerySet[Notification] = super().get_queryset(request)
         return notifications.filter(user=request.user.pk, in_desk=True)
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Without headlines and reasons for users who have lost their role."""
+        columns = [*super().get_list_display(request)]
+        return columns if reads_articles(request.user) else [name for name in columns if name not in NAMING]
 
     @display(label={kind.value: colour for kind, colour in BADGES.items()})
     @admin.display(description=_("about"), ordering="kind")

@@ -97,7 +97,8 @@ class Notification(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.article_title}"
+        """The kind alone: the admin names objects by this also to a user who has lost the role that reads headlines."""
+        return self.get_kind_display()
 
     @property
     def is_about_note(self) -> bool:

@@ -13,6 +13,7 @@ from django.utils.translation import override
 
 from articles.models import Notification
 from articles.notifications.preferences import speaking_to
+from articles.permissions import reads_articles
 from articles.text import format_time_exactly
 from scheduling.services import read_database_clock
 
@@ -28,7 +29,7 @@ def send_mail(notification_id: UUID | str) -> bool:
         .filter(pk=notification_id, mailed_at__isnull=True)
         .first()
     )
-    if notification is None or not notification.user.email:
+    if notification is None or not (notification.user.email and notification.user.is_active):
         return False
     with override(settings.LANGUAGE_CODE), speaking_to(notification.user):
         _message(notification).send()
@@ -38,8 +39,11 @@ def send_mail(notification_id: UUID | str) -> bool:
 
 
 def _message(notification: Notification) -> EmailMessage:
-    subject = f"{notification.get_kind_display()}: {notification.article_title}"
-    parts = notification.article_title, _since(notification), str(notification.reason), _address(notification)
+    kind, title, reason = notification.get_kind_display(), notification.article_title, str(notification.reason)
+    if not reads_articles(notification.user):  # the role was lost since the notification was written
+        title = reason = ""
+    subject = f"{kind}: {title}" if title else kind
+    parts = title, _since(notification), reason, _address(notification)
     return EmailMessage(
         " ".join(subject.split()),
         "\n\n".join(part for part in parts if part),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.audit import Actor, record
 from articles.exceptions import ArticleError, RevisionGone
 from articles.models import Article, PreviewLink, Revision
-from articles.permissions import CHANGE, EDIT_ANY, require
+from articles.permissions import CHANGE, EDIT_ANY, may_act_without_session, require
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
 from scheduling.services import database_now, read_database_clock, retried
@@ -71,9 +71,12 @@ def open_link(token: str) -> PreviewLink | None:
 
 
 def is_creator_authorised(link: PreviewLink) -> bool:
-    """Whether its creator is still active staff who may edit the article; approval of the text does not matter."""
+    """Whether its creator is still active staff, with a required second factor, who may edit the article.
+
+    Approval of the text does not matter.
+    """
     creator = link.created_by
-    if creator is None or not (creator.is_active and creator.is_staff and creator.has_perm(CHANGE)):
+    if creator is None or not (may_act_without_session(creator) and creator.has_perm(CHANGE)):
         return False
     return creator.has_perm(EDIT_ANY) or link.article.author_id == creator.pk
 

@@ -6,9 +6,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
+import jwt
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.internal.jwtkit import verify_jti
 from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
@@ -21,9 +24,12 @@ from django.views.decorators.http import require_GET
 from requests import RequestException
 
 from headline.accounts.single_sign_on import Identity, issuer_of_open_id, redirect_to_provider
+from headline.env import is_loopback
 
 PROVIDER = "oidc"
-_REQUIRED = ("authorization_endpoint", "issuer", "jwks_uri", "token_endpoint")
+_ENDPOINTS = ("authorization_endpoint", "jwks_uri", "token_endpoint")
+_SIGNED_WITH = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Public-key signatures: with one of a shared secret, a public key could pass for the secret."""
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
@@ -33,12 +39,30 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
     def openid_config(self) -> dict[str, Any]:
         """The provider's metadata. Raises `OAuth2Error` if another issuer wrote it."""
         found = super().openid_config
-        if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in _REQUIRED):
+        if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in ("issuer", *_ENDPOINTS)):
             raise OAuth2Error("The metadata of the identity provider are incomplete.")
         issuer = self.get_provider().app.settings["server_url"]
         if found["issuer"].rstrip("/") != issuer.rstrip("/"):
             raise OAuth2Error(f"The metadata name the issuer {found['issuer']!r} instead of {issuer!r}.")
+        for name in (*_ENDPOINTS, "userinfo_endpoint"):
+            if name in found and not _is_private(found[name]):
+                raise OAuth2Error(f"The {name} in the metadata does not use https.")
         return found
+
+    def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        """The claims of an ID token for this client, signed by the provider. Raises `OAuth2Error`."""
+        config = self.openid_config
+        try:
+            key = _key_of(id_token, config["jwks_uri"])
+            claims: dict[str, Any] = jwt.decode(
+                id_token, key, algorithms=_SIGNED_WITH, audience=app.client_id, issuer=config["issuer"]
+            )
+        except (jwt.PyJWTError, ValueError) as error:
+            raise OAuth2Error("The ID token is invalid.") from error
+        if claims.get("azp", app.client_id) != app.client_id or ("azp" not in claims and len(_list(claims["aud"])) > 1):
+            raise OAuth2Error("The ID token was issued to another client.")
+        verify_jti(claims)
+        return claims
 
     def complete_login(
         self, request: HttpRequest, app: SocialApp, token: SocialToken, *, response: dict[str, Any], **options: Any
@@ -60,6 +84,29 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
                 claims.pop("email_verified", None)  # it is about the address in the ID token
             claims |= more
         return self.get_provider().sociallogin_from_response(request, {"id_token": claims})
+
+
+def _key_of(id_token: str, address: str) -> jwt.PyJWK:
+    """The provider's key that the ID token names; without a name, its only key. Raises `PyJWTError`, `OAuth2Error`."""
+    with get_adapter().get_requests_session() as session:
+        response = session.get(address, allow_redirects=False)  # which might lead to an address without https
+        response.raise_for_status()
+    keys = jwt.PyJWKSet.from_dict(response.json()).keys
+    name = jwt.get_unverified_header(id_token).get("kid")
+    found = [key for key in keys if name is None or key.key_id == name]
+    if len(found) != 1:
+        raise OAuth2Error("The ID token is signed with no key of the identity provider.")
+    return found[0]
+
+
+def _is_private(address: Any) -> bool:
+    """Whether no one else can read what is sent there: by https, or on this machine."""
+    url = urlsplit(str(address))
+    return url.scheme == "https" or (url.scheme == "http" and is_loopback(url.hostname or ""))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 class Provider(OpenIDConnectProvider):  # type: ignore[misc]

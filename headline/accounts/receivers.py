@@ -27,11 +27,12 @@ from articles.audit import (
     UNLINK_IDENTITY,
     record_beside,
 )
+from articles.models import CalendarFeed
 from headline.accounts.second_factor import FACTORS
 from headline.accounts.sessions import end_sessions, end_unfinished_sign_ins
 
 locked_out = Signal()
-"""Sent with `user` after a new password, a deactivation or the first second factor: the user's API tokens end."""
+"""Sent with `user` after a new password, a deactivation or the first second factor: tokens and calendar feed end."""
 
 _RECORDED = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 
@@ -146,6 +147,12 @@ def end_sessions_without_factor(instance: Authenticator, created: bool, raw: boo
         request = context.request
         end_sessions(instance.user, except_key=request.session.session_key if request else None)
         locked_out.send(User, user=instance.user)
+
+
+@receiver(locked_out, sender=User)
+def revoke_calendar_feed(user: User, **kwargs: Any) -> None:
+    """Revoke the calendar feed, whose address may have been made or read in a session that ends now."""
+    CalendarFeed.objects.revoke(user)
 
 
 @receiver(post_delete, sender=Authenticator)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.auth.middleware import get_user
 from django.contrib.auth.models import AnonymousUser, User
@@ -45,6 +46,16 @@ def is_missing(request: HttpRequest, user: User) -> bool:
         return False
     methods = {record["method"] for record in get_authentication_records(request, user)}
     return not (settings.SECOND_FACTOR_AT_PROVIDER and "socialaccount" in methods)
+
+
+def may_act_without_session(user: User) -> bool:
+    """Whether tokens, calendar feeds and preview links of the user are valid: a factor that a role needs is set up.
+
+    With `SECOND_FACTOR_AT_PROVIDER`, an account that is linked to the identity provider has its factor there.
+    """
+    if not is_required(user) or has_second_factor(user):
+        return True
+    return bool(settings.SECOND_FACTOR_AT_PROVIDER and SocialAccount.objects.filter(user=user.pk).exists())
 
 
 def remove_second_factors(user: User) -> None:

@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from headline.accounts.second_factor import may_act_without_session
 from headline.api.models import ApiToken
 
 KEYWORD = "Token"
@@ -30,6 +31,9 @@ class TokenAuthentication(BaseAuthentication):
         found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
+        if not may_act_without_session(found.user):
+            reason = _("The owner’s role needs a second factor, which is not set up.")
+            raise AuthenticationFailed(reason, "second_factor")
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found

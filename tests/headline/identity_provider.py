@@ -12,7 +12,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
 
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 CLIENT, SECRET = "headline", "a secret of the client"
 
 
@@ -61,6 +63,9 @@ class IdentityProvider:
             return 200, {"access_token": "access", "token_type": "Bearer", "id_token": self._id_token()}
         if path.endswith("/userinfo"):
             return 200, {**self.claims, **self.broken.get("userinfo", {})}
+        if path.endswith("/keys"):
+            key = jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
+            return 200, {"keys": [{**key, "kid": "first", "use": "sig", "alg": "RS256"}]}
         return 404, {}
 
     def _id_token(self) -> str:
@@ -68,7 +73,8 @@ class IdentityProvider:
         claims = {"iss": self.issuer, "aud": CLIENT, "sub": self.claims["sub"], "iat": now, "exp": now + 300}
         claims |= self.broken.get("id_token", {})
         given = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode(given, "k" * 32, algorithm="HS256")
+        signature = {"key": KEY, "algorithm": "RS256", "headers": {"kid": "first"}, **self.broken.get("signature", {})}
+        return jwt.encode(given, **signature)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.test import Client
@@ -150,6 +150,17 @@ def test_no_page_names_an_article_to_staff_who_may_not_see_it(marked: Article, r
     desk = Client()
     desk.force_login(nosy)
     assert len({*screens()}) > 90
+    assert _shown(desk) == []
+
+
+def test_no_page_names_an_article_to_a_user_who_has_lost_the_role(marked: Article) -> None:
+    """With notifications about it, a bulk action to confirm and one that was refused."""
+    chief = User.objects.get(username="chief")
+    bulk.gather_articles(Transition.SUBMIT, [(marked.pk, marked.title)], by=chief)
+    chief.user_permissions.clear()
+    chief = User.objects.get(pk=chief.pk)
+    desk = Client()
+    desk.force_login(chief)
     assert _shown(desk) == []
 
 

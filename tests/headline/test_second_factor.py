@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
-from articles.models import AuditEntry
+from articles.models import AuditEntry, CalendarFeed
+from articles.publishing.previews import make_preview_link
 from articles.roles import Role
 from headline.accounts.factor_forms import CODES
 from headline.accounts.sessions import end_sessions
 from headline.api.models import ApiToken
+from headline.api.tokens import issue
 from headline.checks import check_roles
+from tests.articles.factories import make_article
 from tests.headline.authenticator import code, connect_app, log_in, wrong_code
 
 PASSWORD = "correct horse"
@@ -191,6 +196,30 @@ def test_an_api_token_needs_more_than_a_password(with_app: User, settings: Any) 
     settings.SECOND_FACTOR_ROLES = ["all"]
     assert Client().post("/api/v1/token/", credentials, content_type="application/json").status_code == 400
     assert not ApiToken.objects.exists()
+
+
+def test_what_acts_without_a_session_obeys_the_second_factor(alice: User, settings: Any) -> None:
+    """An API token, a calendar feed and a preview link that the user made before a role needed a factor."""
+    _token, secret = issue(alice, by=alice, name="probe")
+    feed = reverse("calendar-file", args=[CalendarFeed.objects.renew(alice).secret])
+    link = make_preview_link(make_article("Bridge"), by=alice, lasts=timedelta(days=1)).get_absolute_url()
+
+    def statuses() -> list[int]:
+        desk = Client().get("/api/v1/desk/articles/", headers={"Authorization": f"Token {secret}"})
+        return [desk.status_code, *(Client().get(address).status_code for address in (feed, link))]
+
+    assert statuses() == [200, 200, 200]
+    settings.SECOND_FACTOR_ROLES = [Role.CHIEF]
+    assert statuses() == [200, 200, 200]
+    alice.groups.add(Group.objects.get(name=Role.CHIEF))
+    assert statuses() == [401, 404, 404]
+    settings.SECOND_FACTOR_AT_PROVIDER = True
+    assert statuses() == [401, 404, 404]
+    account = SocialAccount.objects.create(user=alice, provider="oidc", uid="42")
+    assert statuses() == [200, 200, 200]
+    account.delete()
+    connect_app(alice)
+    assert statuses() == [401, 404, 200]  # the first factor ends what a password alone could have made
 
 
 def test_changes_ask_for_the_password_once_more(alice: User) -> None:

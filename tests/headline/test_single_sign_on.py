@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 from allauth.socialaccount.models import SocialAccount, SocialToken
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
@@ -221,9 +223,17 @@ def test_a_deactivated_account_is_not_linked(provider: IdentityProvider) -> None
         {"id_token": {"exp": 1}},
         {"id_token": {"exp": None}},
         {"id_token": {"sub": ""}},
+        {"id_token": {"aud": ["headline", "another client"]}},
+        {"id_token": {"azp": "another client"}},
         {"userinfo": {"sub": "another user"}},
+        {"signature": {"algorithm": "none", "key": ""}},
+        {"signature": {"algorithm": "HS256", "key": "k" * 32}},
+        {"signature": {"headers": {"kid": "unknown"}}},
+        {"signature": {"key": rsa.generate_private_key(public_exponent=65537, key_size=2048)}},
+        {"metadata": {"token_endpoint": "http://login.example.org/token"}},
+        {"metadata": {"jwks_uri": "http://127.example.org/keys"}},
     ],
-    ids=str,
+    ids=lambda broken: re.sub(r"object at \w+", "", str(broken)),
 )
 def test_wrong_answers_of_the_provider_are_refused(provider: IdentityProvider, broken: dict[str, Any]) -> None:
     client = Client()
@@ -321,6 +331,7 @@ ISSUER = "https://login.example.org/realms/news"
         ((ISSUER, "c", "", {"a": "b"}), "OIDC_CLIENT_SECRET is missing"),
         ((ISSUER, "c", "s", {}), "SSO_ROLES is missing"),
         (("http://login.example.org", "c", "s", {"a": "b"}), "does not use https"),
+        (("http://127.example.org", "c", "s", {"a": "b"}), "does not use https"),
         (("login.example.org", "c", "s", {"a": "b"}), "unknown format"),
     ],
 )

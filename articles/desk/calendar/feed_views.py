@@ -25,6 +25,7 @@ from articles.desk.calendar.icalendar import feed
 from articles.desk.calendar.parameters import Choice
 from articles.models import Article, AuditEntry, CalendarFeed, Channel, due_at, over_at
 from articles.notifications import speaking_to
+from articles.permissions import may_act_without_session
 from scheduling.services import read_database_clock
 
 CACHED = 24 * 60 * 60  # seconds; a version is valid for one day
@@ -33,7 +34,8 @@ CACHED = 24 * 60 * 60  # seconds; a version is valid for one day
 def _feed_of(secret: str) -> CalendarFeed | None:
     """The feed, if its user may see the calendar now."""
     found = CalendarFeed.objects.with_secret(secret)
-    return found if found is not None and may_look(found.user) else None
+    is_valid = found is not None and may_look(found.user) and may_act_without_session(found.user)
+    return found if is_valid else None
 
 
 @require_safe

@@ -163,6 +163,7 @@ def typed_text(form: ArticleForm, text: Text) -> tuple[Text, str]:
 
 
 def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
+    """The links, with the addresses of those that the user has created: an address works for everyone who knows it."""
     now = read_database_clock()
     links = (
         PreviewLink.objects.filter(article=article)
@@ -173,7 +174,7 @@ def _listed(request: HttpRequest, article: Article) -> list[dict[str, Any]]:
         {
             "link": link,
             "is_open": link.is_open_at(now) and is_creator_authorised(link),
-            "address": request.build_absolute_uri(link.get_absolute_url()),
+            "address": request.build_absolute_uri(link.get_absolute_url()) if link.created_by == request.user else "",
         }
         for link in links
     ]

@@ -177,6 +177,22 @@ def test_a_mail_that_could_not_be_sent_is_tried_again(author: User, settings: ob
     assert len(mail.outbox) == 1
 
 
+def test_a_mail_names_no_article_to_a_user_who_has_lost_the_role(author: User) -> None:
+    article = make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
+    publishing.reject(article, by=make_editor(), reason="No second source")
+    author.groups.clear()
+    send_mail(Notification.objects.get().pk)
+    (sent,) = mail.outbox
+    assert (sent.subject, "Mayor" in str(sent.body), "source" in str(sent.body)) == ("Rejected", False, False)
+
+
+def test_a_deactivated_user_gets_no_mail(author: User) -> None:
+    article = make_article("Mayor resigns", author=author, status=Status.MANUAL_REVIEW)
+    publishing.reject(article, by=make_editor(), reason="No second source")
+    User.objects.filter(pk=author.pk).update(is_active=False)
+    assert (send_mail(Notification.objects.get().pk), mail.outbox) == (False, [])
+
+
 def test_no_one_is_mailed_without_an_address(author: User) -> None:
     User.objects.update(email="")
     publishing.reject(make_article(author=author, status=Status.MANUAL_REVIEW), by=make_editor(), reason="Thin")

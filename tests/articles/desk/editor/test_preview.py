@@ -52,6 +52,17 @@ def part(page: Any, start: str, end: str) -> str:
     return text[text.index(start) : text.index(end)]
 
 
+def test_the_address_of_a_link_is_shown_to_its_creator_alone(alice: User, desk: Client) -> None:
+    article = make_article("Bridge")
+    address = make_preview_link(article, by=alice, lasts=timedelta(days=1), note="The lawyer").get_absolute_url()
+    screen = f"/admin/articles/article/{article.pk}/links/"
+    assert address in desk.get(screen).text
+    for other in (make_member(Role.OPERATOR), make_editor("bob")):
+        shown = logged_in(other).get(screen)
+        assert ("The lawyer" in shown.text, "/preview/" in shown.text) == (True, False)
+    assert "/revoke/" in shown.text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_preview_follows_what_is_typed_and_nothing_is_saved(page: Page) -> None:
     body = open_form(page, make_article("Bridge", body="<p>Old</p>"))
