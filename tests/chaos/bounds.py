@@ -1,8 +1,9 @@
 """How late a task may be after each kind of fault, by kind of task: the bounds that a proof fails on.
 
 They count from the end of the fault that ended last, or from the task's time if that is later. While Redis alone fails
-they count from the task's time: workers then take tasks from the database. Where several faults overlapped, the longest
-bound holds.
+they count from the task's time: workers then take tasks from the database. The time of a purge is when the CDN gets
+it; its task waits for a Redis that is away, whose copies it invalidates, too. Where several faults overlapped, the
+longest bound holds.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dataclasses import dataclass
 OF_REDIS = re.compile("Redis|foreign keys in Redis|early hints")
 """The kinds of faults that leave the database, the network to it and all processes alone."""
 
+PURGE = "articles.purge"
+
 LEASES: Mapping[str, float] = {
-    "articles.purge": 3.0,
+    PURGE: 3.0,
     **dict.fromkeys(("articles.mail_notice", "articles.ping", "articles.review", "articles.batch"), 30.0),
 }
 """Seconds after which a task with an effect outside the database is free again if its worker died: SCHEDULING_LEASE."""

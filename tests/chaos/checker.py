@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.chaos.bounds import LEASES, OF_REDIS, bound_of
+from tests.chaos.bounds import LEASES, OF_REDIS, PURGE, bound_of
 from tests.chaos.history import Added, FaultRecord, Mailed, Operation, Purged, Record, Sight, operations
 from tests.chaos.timeline import FOREVER, Segment, State, Timeline, after, seconds
 
@@ -231,8 +231,9 @@ class Checker:
         """The CDN got a purge after a change, and in time."""
         self.verdict.checked["purges"] += 1
         keys, since = {"site", f"article:{entry['article_id']}"}, entry["at"] - TOLERANCE
-        if not self._is_calm(entry["at"], entry["at"]):  # other overdue tasks come first
-            until = max(until, entry["at"] + UNREST + LEASES["articles.purge"])
+        if kinds := self._kinds_about(entry["at"], entry["at"]):
+            waits = LEASES[PURGE] if _is_of_redis_alone(kinds) else UNREST + LEASES[PURGE]
+            until = max(until, entry["at"] + bound_of(kinds, PURGE) + waits)
         if not any(since <= one.began <= until and not keys.isdisjoint(one.keys) for one in self.purges):
             text = f"was purged from no CDN after {entry['action']} at {entry['at']:.3f}"
             self.verdict.add(LOST, str(story), text)
@@ -428,7 +429,7 @@ class Checker:
 
     def _is_calm(self, began: float, ended: float) -> bool:
         """Whether no fault was on, nor shortly before: a poisoned burst kills workers for a while."""
-        return not any(one.began <= ended and one.ended >= began - UNREST for one in self.faults)
+        return not self._kinds_about(began, ended)
 
     def _check_tasks(self) -> None:
         pending = {row["task_id"]: row for row in self.dump["tasks"]}
@@ -551,11 +552,16 @@ class Checker:
 
     def _is_too_late(self, late: Late, task_type: str = "") -> bool:
         """Whether it exceeds the bound of the faults that were on, or shortly before; see `tests.chaos.bounds`."""
-        kinds = {one.kind for one in self.faults if one.began <= late.at and one.ended >= late.due - UNREST}
+        kinds = self._kinds_about(late.due, late.at)
         bound = bound_of(kinds, task_type) if self.latest is None else self.latest
-        if kinds and all(map(OF_REDIS.match, kinds)):  # workers take tasks from the database
+        # Workers take tasks from the database. A purge is sent, and ends once Redis' copies are invalidated, too.
+        if task_type != PURGE and _is_of_redis_alone(kinds):
             return late.at - late.due > bound
         return late.recovery > bound + (LEASES.get(task_type, 0.0) if kinds else 0.0)
+
+    def _kinds_about(self, began: float, ended: float) -> set[str]:
+        """The kinds of the faults that were on, or shortly before."""
+        return {one.kind for one in self.faults if one.began <= ended and one.ended >= began - UNREST}
 
     def _lateness(self, subject: str, due: float, at: float, article: int | None) -> Late:
         cause = self._cause(due, at, article)
@@ -585,6 +591,10 @@ def _is_seen(before: State, state: State, at: float) -> bool:
     """Whether readers see a change from one state to the other at this time."""
     moment = at + TOLERANCE
     return before.spans() != state.spans() and (before.is_live(moment) or state.is_live(moment))
+
+
+def _is_of_redis_alone(kinds: Collection[str]) -> bool:
+    return bool(kinds) and all(map(OF_REDIS.match, kinds))
 
 
 def _notification_of(message: str) -> str:
