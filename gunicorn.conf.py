@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gunicorn.glogging import Logger
 
+forwarder_headers = ""  # no client behind a proxy on this machine chooses SCRIPT_NAME or PATH_INFO
+
 _VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _own = "" if os.environ.get(_VARIABLE) else tempfile.mkdtemp(prefix="headline-metrics-")
 os.environ.setdefault(_VARIABLE, _own)  # before prometheus_client is imported, which looks at it once

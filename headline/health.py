@@ -4,6 +4,9 @@
 that cannot be stored, no live worker, a database that refuses the workers' writes, failing or overdue tasks make the
 status "degraded", with 200: the queue falls back to the database, articles go live by the clock alone, and removing web
 servers would not help.
+
+Everyone sees the status and the codes of problems, by which proxies and health checks decide. The figures, from which a
+stranger could see how the site copes with load, are for this machine, `METRICS_TOKEN` and `METRICS_NETWORKS`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from django.views.decorators.http import require_safe
 from headline.accounts.address import uncounted_proxy
 from headline.doctor import problems
 from headline.media_probe import media_is_writable
+from headline.operators import is_on_this_machine, is_operator
 from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
@@ -93,8 +97,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
     figures = report()
     codes = [problem.code for problem in problems.found(figures)]
     status = "unusable" if figures["database"] != "ok" else "degraded" if codes else "ready"
-    del figures["proxy_not_counted"]
-    return JsonResponse({"status": status, "problems": codes, **figures}, status=503 if status == "unusable" else 200)
+    shown = dict(figures) if is_on_this_machine(request) or is_operator(request) else {}
+    shown.pop("proxy_not_counted", None)
+    return JsonResponse({"status": status, "problems": codes, **shown}, status=503 if status == "unusable" else 200)
 
 
 def report() -> problems.Report:

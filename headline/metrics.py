@@ -6,8 +6,6 @@ and are the same in each.
 
 from __future__ import annotations
 
-import ipaddress
-import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -25,6 +23,7 @@ from prometheus_client.registry import Collector
 
 from articles.publishing import count_unscheduled
 from headline.health import WAIT_TIMEOUT, Probe, clock_offset
+from headline.operators import is_operator
 from headline.request_metrics import write_request_metrics
 from scheduling import registry
 from scheduling.clock import read_database_clock
@@ -52,29 +51,12 @@ Sample = tuple[dict[str, str], float]
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """All metrics, for clients with the token or from a listed network."""
-    if not (_has_token(request) or _is_in_network(request)):
+    if not is_operator(request):
         return _forbidden()
     write_request_metrics()
     page: HttpResponse = ExportToDjangoView(request)
     page.write(generate_latest(TaskCollector()))
     return page
-
-
-def _has_token(request: HttpRequest) -> bool:
-    given, wanted = request.headers.get("Authorization", ""), f"Bearer {settings.METRICS_TOKEN}"
-    return bool(settings.METRICS_TOKEN) and secrets.compare_digest(given.encode("latin-1", "replace"), wanted.encode())
-
-
-def _is_in_network(request: HttpRequest) -> bool:
-    """Whether the connection comes from a listed network; headers are ignored, because clients can forge them.
-
-    None is listed by default, not even this machine: behind a local proxy every visitor would come from there.
-    """
-    try:
-        address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
-    except ValueError:
-        return False
-    return any(address in network for network in settings.METRICS_NETWORKS)
 
 
 def _forbidden() -> HttpResponse:

@@ -15,6 +15,7 @@ from articles import publishing
 from articles.api.fields import AtOnceField, InstantField, ShiftField
 from articles.api.reader_serializers import ArticleFilterSerializer
 from articles.models import (
+    LINES,
     Article,
     Channel,
     ReviewProgress,
@@ -27,7 +28,7 @@ from articles.models import (
     state_at,
     status_at,
 )
-from articles.text import Change
+from articles.text import Change, one_line
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
 
@@ -110,6 +111,17 @@ class StageSerializer(serializers.Serializer[ReviewProgress]):
     count = serializers.IntegerField(help_text=_("The number of stages."))
 
 
+class LineField(serializers.CharField):
+    """A text on one line; without anything to see it is blank."""
+
+    def to_internal_value(self, value: Any) -> str:
+        """The line. Raises `ValidationError` for a blank one, unless that is allowed."""
+        line = one_line(super().to_internal_value(value))
+        if not line and not self.allow_blank:
+            self.fail("blank")
+        return line
+
+
 class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     """An article in any state. Its status changes only through the actions."""
 
@@ -159,6 +171,11 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
         extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
+
+    def build_standard_field(self, field_name: str, model_field: Any) -> tuple[Any, dict[str, Any]]:
+        """Fields of one line."""
+        kind, options = super().build_standard_field(field_name, model_field)
+        return LineField if field_name in LINES else kind, options
 
     def to_representation(self, article: Article) -> dict[str, Any]:
         """Status and `published_at` as readers see it, whether or not a worker has stored them."""

@@ -10,11 +10,12 @@ from articles.cache.cdn import refused_purges, run_purge, schedule_purge
 from articles.cache.invalidate import purge_articles, purge_at_once, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
-from articles.cache.ttl import MAX_TTL
+from articles.cache.ttl import IMAGE_AGE, MAX_TTL
 from articles.cache.views import MAX_PAGE_SIZE, MAX_PATHS, WrongSlug, cached, get_or_build
 from articles.cache.wsgi import CacheMiddleware
 
 __all__ = [
+    "IMAGE_AGE",
     "MAX_PATHS",
     "MAX_TTL",
     "CacheMiddleware",

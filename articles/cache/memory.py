@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from articles.cache.response import shared_age
 from articles.cache.versions import present_generation, validate
 from headline.request_metrics import RequestMetrics
 
@@ -17,7 +15,6 @@ Headers = list[tuple[str, str]]
 Key = tuple[str, ...]
 
 _OVERHEAD = 4096  # bytes of a copy besides its body: key, headers, tags
-_SHARED_AGE = re.compile(r"(?<=s-maxage=)\d+")
 
 
 @dataclass
@@ -33,12 +30,9 @@ class Copy:
     versions: Mapping[str, str]
     generation: str
     _ends_at: float = field(init=False)  #: the same in Unix time: the other clock stands still while a machine sleeps
-    _shared: int | None = field(init=False)  #: index of the header that says how long proxies may cache it
 
     def __post_init__(self) -> None:
         self._ends_at = time.time() + self.expires_at - time.monotonic()
-        limited = (number for number, (_name, value) in enumerate(self.headers) if _SHARED_AGE.search(value))
-        self._shared = next(limited, None)
 
     def is_valid(self) -> bool:
         """Whether it has neither expired nor been invalidated; asks the cache."""
@@ -51,15 +45,6 @@ class Copy:
                 return False
             self.generation = validated
         return time.monotonic() < self.expires_at and time.time() < self._ends_at
-
-    def headers_now(self) -> Headers:
-        """The headers, with the present limit for proxies."""
-        headers = self.headers.copy()
-        if self._shared is not None:
-            name, value = headers[self._shared]
-            age = shared_age(self.expires_at - time.monotonic())
-            headers[self._shared] = (name, _SHARED_AGE.sub(str(age), value))
-        return headers
 
 
 class Copies:

@@ -9,6 +9,12 @@ from django.conf import settings
 MAX_TTL = timedelta(minutes=1)
 """The longest TTL: it bounds how long a change stays invisible if its purge was lost or the cache is not ours."""
 
+SHARED_AGE = 1
+"""Seconds for which proxies that are purged may cache a response: the longest that they miss a change by the clock."""
+
+IMAGE_AGE = 60
+"""Seconds for which browsers use an image that they have loaded without asking for it again."""
+
 
 def storage_ttl(ttl: float) -> float:
     """The seconds to store a response that is valid for `ttl` seconds: at most `PAGE_CACHE_SECONDS`."""

@@ -58,7 +58,7 @@ class CacheMiddleware:
         copy = self._copies.get(key)
         if copy is None or not copy.is_valid():
             return self._pass_on(key, environ, start_response)
-        start_response(copy.status, copy.headers_now())
+        start_response(copy.status, copy.headers.copy())
         copy.metrics.count(time.perf_counter() - began)
         return [copy.body]
 

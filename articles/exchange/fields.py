@@ -10,6 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
+from articles.text import one_line
 from scheduling.services import EARLIEST, LATEST, rounded_up
 
 Fields = Mapping[str, object]
@@ -17,7 +18,6 @@ Fields = Mapping[str, object]
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _SLUG = re.compile(r"[-\w]+")
-_BREAKS = re.compile(r"\s*[\t\n\v\f\r\x85\u2028\u2029]\s*")
 _SEPARATORS = re.compile(r"[,;|，；、]")
 
 
@@ -49,8 +49,8 @@ def text(fields: Fields, name: str, longest: int) -> str:
 
 
 def line(fields: Fields, name: str, longest: int) -> str:
-    """A text on one line."""
-    return _BREAKS.sub(" ", text(fields, name, longest))
+    """A text on one line; "" if nothing of it can be seen."""
+    return one_line(text(fields, name, longest))
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:

@@ -13,6 +13,7 @@ from articles.addresses import page_address
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.slugs import slug_of
 from articles.models.update import Update
+from articles.text import one_line
 
 
 class ChannelQuerySet(SignallingQuerySet["Channel"]):
@@ -57,6 +58,11 @@ class Channel(models.Model):
     def get_absolute_url(self) -> str:
         """The channel's page on the site."""
         return page_address("channel", slug=self.slug)
+
+    def clean_fields(self, exclude: Any = None) -> None:
+        """The name is one line, with something to see."""
+        self.name = one_line(self.name)
+        super().clean_fields(exclude=exclude)
 
     def clean(self) -> None:
         """Make the slug, so that a taken one is refused too, and refuse to disable a channel that has articles."""

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.slugs import slug_of
+from articles.text import one_line
 
 
 class Tag(models.Model):
@@ -28,6 +29,11 @@ class Tag(models.Model):
         """Save, with a slug made from the name when there is none."""
         self.slug = self.slug or slug_of(self.name)
         super().save(*args, **options)
+
+    def clean_fields(self, exclude: Any = None) -> None:
+        """The name is one line, with something to see."""
+        self.name = one_line(self.name)
+        super().clean_fields(exclude=exclude)
 
     def clean(self) -> None:
         """Make the slug, so that a taken one is refused too."""

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.cover import CoverMode
 from articles.models.lengths import TITLE_LENGTH
-from articles.text import references
+from articles.text import one_line, references
 
 if TYPE_CHECKING:
     from articles.models.article import Article
@@ -79,12 +79,13 @@ class Text:
         return cls(**{name: getattr(article, name) for name in cls.COLUMNS}, tags=tuple(sorted(names)))
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """This text with `changes` (field name to value; tags as a collection of `Tag`)."""
+        """This text with `changes` (field name to value; tags as a collection of `Tag`); lines are lines."""
         values = {name: value for name, value in changes.items() if name not in ("channel", "tags")}
         if "channel" in changes:
             values["channel_id"] = changes["channel"] and changes["channel"].pk
         if "tags" in changes:
             values["tags"] = tuple(sorted(tag.name for tag in changes["tags"]))
+        values |= {name: one_line(values[name]) for name in LINES if name in values}
         text = replace(self, **values)
         return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.images))
 

@@ -29,7 +29,18 @@ from articles.audit import (
 )
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
-from articles.models import BODY_LENGTH, Article, AuditEntry, CoverMode, Revision, StageApproval, Tag, Text, Update
+from articles.models import (
+    BODY_LENGTH,
+    LINES,
+    Article,
+    AuditEntry,
+    CoverMode,
+    Revision,
+    StageApproval,
+    Tag,
+    Text,
+    Update,
+)
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
 from articles.publishing.holds import refuse_held
@@ -38,6 +49,7 @@ from articles.publishing.revisions import newest, pinned, put_into_columns, renu
 from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
 from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
+from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
@@ -65,6 +77,8 @@ def create(
         require(EDIT_ANY, by)
     if article.embargo_until is not None:
         require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
+    for name in LINES:
+        setattr(article, name, one_line(getattr(article, name)))
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())

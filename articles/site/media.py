@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from uuid import UUID
@@ -22,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import (
+    IMAGE_AGE,
     MAX_PATHS,
     CachedResponse,
     article_tag,
@@ -52,9 +52,9 @@ def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
     """One file of an image; 404 for users who may not see the image."""
     if FILE_NAME.fullmatch(name) is None:
         raise Http404
-    public, expires_at = get_or_build("media", str(pk), lambda: _showing_article(pk), slots=MAX_PATHS)
+    public, _expires_at = get_or_build("media", str(pk), lambda: _showing_article(pk), slots=MAX_PATHS)
     if isinstance(public, CachedResponse):
-        return _public_file(request, public, expires_at - time.monotonic(), pk, name)
+        return _public_file(request, public, pk, name)
     if not (_may_view_images(request) or _is_previewed(request, pk)):
         raise Http404
     response = _file(pk, name)
@@ -101,7 +101,7 @@ def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
     yield from filter(None, map(open_link, tokens[-_MAX_TOKENS:]))
 
 
-def _public_file(request: HttpRequest, public: CachedResponse, ttl: float, pk: UUID, name: str) -> HttpResponseBase:
+def _public_file(request: HttpRequest, public: CachedResponse, pk: UUID, name: str) -> HttpResponseBase:
     etag = f'"{pk.hex}-{name}"'  # a file's name changes with its content
     response = get_conditional_response(request, etag) or _file(pk, name)
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -109,7 +109,7 @@ def _public_file(request: HttpRequest, public: CachedResponse, ttl: float, pk: U
     response.headers["ETag"] = etag
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     set_tag_headers(response, public.tags)
-    set_cache_headers(response, ttl, in_browsers=True)
+    set_cache_headers(response, browser_age=IMAGE_AGE)
     return response
 
 

@@ -5,6 +5,7 @@ from articles.text.article_links import article_ids, linked_article, with_live_l
 from articles.text.diff import Change, Passage, Piece, joined, passages, readable
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
+from articles.text.lines import one_line
 from articles.text.merge import merged
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form
 from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
@@ -47,6 +48,7 @@ __all__ = [
     "merged",
     "normalise",
     "offset_name",
+    "one_line",
     "passages",
     "plain_form",
     "plain_text",

@@ -92,6 +92,9 @@ SCHEMES = {"http", "https", "mailto", "tel"}
 _CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "tt", "o"}
 """Tags that can be removed without loss: their text stays, or a link replaces them."""
 
+_CITE = re.compile(r"cite", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
+_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0]")
 _FRAME = re.compile(
     r"<iframe\b[^<>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^<>]*>(?:\s*</iframe>)?", re.IGNORECASE
 )
@@ -113,8 +116,28 @@ def clean_html(body: str, *, base: str = "") -> str:
     """
     body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', limit_nesting(body))
     relative = partial(complete, base) if base else None
-    cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=relative)
+    checked = _with_known_scheme if _CITE.search(body) else None
+    cleaned = nh3.clean(
+        body,
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes=SCHEMES,
+        url_relative=relative,
+        attribute_filter=checked,
+    )
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
+
+
+def _with_known_scheme(_tag: str, attribute: str, value: str) -> str | None:
+    """The value; None for a `cite` with an unknown scheme, since the library checks addresses in `href` and `src` only.
+
+    Browsers and readers of feeds ignore spaces and control characters before and within a scheme.
+    """
+    if attribute != "cite":
+        return value
+    scheme, colon, _rest = _UNSEEN.sub("", value).partition(":")
+    is_relative = not colon or not _SCHEME.fullmatch(scheme)
+    return value if is_relative or scheme.lower() in SCHEMES else None
 
 
 def complete(base: str, address: str) -> str:

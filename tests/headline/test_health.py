@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +285,18 @@ def test_a_site_whose_database_never_responds_reports_it_in_time() -> None:
             assert (status, report["status"]) == (503, "unusable")
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE) as response:
                 assert response.status == 200
+
+
+def test_only_operators_see_figures(client: Client, settings: Any) -> None:
+    settings.METRICS_TOKEN, settings.METRICS_NETWORKS = "operators", [ip_network("10.0.0.0/8")]
+    stranger: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.1"}
+    for more in ({}, {"headers": {"Authorization": "Bearer wrong"}}, {"HTTP_X_FORWARDED_FOR": "10.0.0.1"}):
+        assert client.get("/readyz", **stranger, **more).json().keys() == {"status", "problems"}
+    behind_a_proxy = client.get("/readyz", HTTP_X_FORWARDED_FOR="192.0.2.1")
+    assert behind_a_proxy.json().keys() == {"status", "problems"}
+    for operator in ({}, {**stranger, "headers": {"Authorization": "Bearer operators"}}, {"REMOTE_ADDR": "10.0.0.1"}):
+        report = client.get("/readyz", **operator).json()
+        assert {"database", "redis", "workers", "overdue", "lateness_ms"} <= report.keys()
 
 
 def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,6 +151,21 @@ def duration_of(text: str) -> float:
     return time.thread_time() - start
 
 
+def test_a_foreign_host_is_one_line(transactional_db: None) -> None:
+    with serving() as site:
+        request = urllib.request.Request(f"{site.url}/", headers={"Host": "evil.example"})  # noqa: S310
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(request, timeout=PATIENCE)
+        mounted = urllib.request.Request(f"{site.url}/latest/", headers={"SCRIPT_NAME": "/latest"})  # noqa: S310
+        with urllib.request.urlopen(mounted, timeout=PATIENCE) as page:
+            assert b"/latest/latest/" not in page.read()
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            elsewhere = urllib.request.Request(f"{site.url}/latest/x/", headers={"SCRIPT_NAME": "/latest"})  # noqa: S310
+            urllib.request.urlopen(elsewhere, timeout=PATIENCE)
+    lines = [line for line in site.process.output.splitlines() if "evil.example" in line]
+    assert (len(lines), "Traceback" in site.process.output) == (1, False)
+
+
 def test_a_line_of_text_ends_with_ids() -> None:
     set_log_fields({"request_id": "1234567890", "task_ids": ["7", "8"]})
     text = line("late by %d ms", 5, form="text", article_id=3)

@@ -24,12 +24,20 @@ from articles.desk.editor.merge import Merge
 from articles.desk.time_field import ZonedTimeField
 from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
-from articles.models import BODY_LENGTH, Article, Channel, Tag, Text
+from articles.models import BODY_LENGTH, LINES, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed
-from articles.text import foreign_tags
+from articles.text import foreign_tags, one_line
 
 _COMMA = re.compile("[,，、\n]")  # noqa: RUF001 (Chinese commas)
+
+
+class LineField(forms.CharField):
+    """A text on one line, also in a widget that wraps; without anything to see it is empty."""
+
+    def to_python(self, value: Any) -> str:
+        """The line."""
+        return one_line(str(super().to_python(value)))
 
 
 class VersionField(forms.Field):
@@ -104,6 +112,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
+        field_classes = dict.fromkeys(LINES, LineField)
         widgets = {
             "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": pgettext_lazy("of an article", "Headline")}),
             "summary": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Summary")}),
@@ -142,10 +151,6 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         if not is_complete or (seen is None and self.instance.pk is not None):
             self.add_error(None, ValidationError(_("This form is incomplete. Open the article again.")))
         return seen
-
-    def clean_title(self) -> str:
-        """One line, in a field that wraps."""
-        return " ".join(str(self.cleaned_data["title"]).split())
 
     def clean_cover_mode(self) -> str:
         """An omitted field keeps its value."""

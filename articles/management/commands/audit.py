@@ -111,7 +111,7 @@ def _write_lines(file: TextIO, rows: Iterable[Row]) -> int:
 
 
 def _write_table(file: TextIO, rows: Iterable[Row]) -> int:
-    table, count = csv.DictWriter(file, FIELDS), 0
+    table, count = csv.DictWriter(file, FIELDS, quoting=csv.QUOTE_ALL), 0
     table.writeheader()
     for count, row in enumerate(rows, start=1):  # noqa: B007 (the count is used)
         table.writerow({name: _cell(value) for name, value in row.items()})

@@ -251,6 +251,12 @@ def test_no_spreadsheet_calculates_what_a_user_wrote(title: str, tmp_path: Path)
         assert [row["article_title"] for row in csv.DictReader(file)] == [f"'{title}"]
 
 
+def test_a_spreadsheet_that_separates_at_semicolons_sees_one_cell(tmp_path: Path) -> None:
+    make_article("x;=1+1;")
+    call_command("audit", "export", str(tmp_path / "audit.csv"), "--format", "csv", stderr=StringIO())
+    assert '"x;=1+1;"' in (tmp_path / "audit.csv").read_text()
+
+
 @pytest.mark.parametrize(
     ("narrowed", "found"),
     [

@@ -36,6 +36,14 @@ def test_only_allowed_tags_stay(dirty: str, clean: str) -> None:
     assert clean_html(dirty) == clean
 
 
+@pytest.mark.parametrize("cite", ["javascript:alert(1)", "vbscript:x", " java\tscript:x", "data:text/html,x"])
+@pytest.mark.parametrize("tag", ["q", "blockquote"])
+def test_a_cite_has_an_allowed_scheme(tag: str, cite: str) -> None:
+    assert clean_html(f'<{tag} CITE="{cite}" title="a:b">x</{tag}>') == f'<{tag} title="a:b">x</{tag}>'
+    for source in ("https://a.example/1", "/article/7/", "?a:b"):
+        assert clean_html(f'<{tag} cite="{source}">x</{tag}>') == f'<{tag} cite="{source}">x</{tag}>'
+
+
 def test_sanitising_is_idempotent() -> None:
     once = clean_html('<h2>A</h2>\n\n\n<p>B <a href="https://x.example">C</a></p><table><tr><td colspan="2">D</table>')
 
