@@ -219,16 +219,17 @@ def record_due(action: str, article_ids: Collection[int]) -> None:
     """Record that these locked articles go live, are updated or leave the site at their time, in one statement.
 
     Called before their rows change; `DueRecorded` is emitted after that. The times of an entry are the instant at which
-    readers saw it, which may be past: no worker is needed for that.
+    readers saw it, which may be past: no worker is needed for that. Their source is the system, whoever stores them: a
+    later change by a user stores what the clock has shown before.
     """
-    write_for(_entries_of_due, article_ids, action, _context.get().source)
+    write_for(_entries_of_due, article_ids, action)
 
 
-def _entries_of_due(ids: Collection[int], action: str, source: Source) -> Statement:
+def _entries_of_due(ids: Collection[int], action: str) -> Statement:
     columns: dict[str, Any] = {
         "at": database_now(),
         "action": Value(action),
-        "source": Value(source),
+        "source": Value(Source.WORKER),
         "user_name": Value(""),
         "article_id": F("pk"),
         "article_title": F("title"),

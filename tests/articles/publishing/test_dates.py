@@ -52,7 +52,7 @@ def test_deleting_what_only_the_clock_had_published_records_that_first(*, is_ove
     entries = AuditEntry.objects.exclude(action__in=("create", "save")).order_by("pk")
     shown = [PUBLISHED, UNPUBLISHED, DELETE] if end else [PUBLISHED, DELETE]
     assert list(entries.values_list("action", flat=True)) == shown
-    assert entries[0].new_time == begin
+    assert (entries[0].new_time, entries[0].source) == (begin, AuditEntry.Source.WORKER)
     task = TaskInfoLog.objects.get(task_type=PUBLISH, key=key)
     assert (task.status, task.worker) == (TaskInfoLog.Status.EXECUTED, publishing.BY_CLOCK)
 
