@@ -195,6 +195,13 @@ class RetractionNoticeMissing(ArticleError):
     message = _("Enter the retraction notice that readers see instead of the article.")
 
 
+class SensitiveText(ArticleError):
+    """A text that readers see without a review contains a sensitive word."""
+
+    code = "sensitive_words"
+    message = _("This text contains a sensitive word.")
+
+
 class TooLong(ArticleError):
     """The text is longer than an article can be."""
 
