@@ -188,9 +188,9 @@ def test_no_header_says_when_something_is_scheduled(image: Image, settings: Any)
 
     def headers() -> list[dict[str, str]]:
         responses.clear()
-        return [dict(fetch(image).headers), *(dict(Client().get(url).headers) for url in ("/", "/feed/", shown))]
+        return [dict(fetch(image).headers), *(dict(Client().get(url).headers) for url in ("/", "/feed/", page))]
 
-    shown = article.get_absolute_url()
+    page = article.get_absolute_url()
     for settings.CDN_PURGE_URLS in ([], ["http://127.0.0.1:1/"]):
         before = headers()
         for seconds in (50, 20, 3):
