@@ -195,6 +195,20 @@ class RetractionNoticeMissing(ArticleError):
     message = _("Enter the retraction notice that readers see instead of the article.")
 
 
+class ForeignMedia(ArticleError):
+    """A text shows an image, sound or video that another host could change after the approval."""
+
+    code = "foreign_media"
+    message = _("The text shows media of another site. Upload them, or link to them.")
+
+
+class SensitiveText(ArticleError):
+    """A text that readers see without a review contains a sensitive word."""
+
+    code = "sensitive_words"
+    message = _("This text contains a sensitive word.")
+
+
 class TooLong(ArticleError):
     """The text is longer than an article can be."""
 

@@ -1,7 +1,8 @@
 """Security headers: Content-Security-Policy, Permissions-Policy and Cross-Origin-Resource-Policy.
 
-The reader site has no inline scripts or styles. The admin needs more: Alpine, which django-unfold uses, evaluates
-attributes of its templates, and these and the editor contain inline styles.
+The reader site has no inline scripts or styles. The admin needs more: Alpine, which django-unfold ships in the build
+that evaluates attributes of its templates, needs 'unsafe-eval'; Alpine's other build cannot read these expressions.
+Nonces do not cover style attributes, which unfold's templates, Alpine and ProseMirror set, so 'unsafe-inline' stays.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ _SITE = {
 }
 _API_PAGE = {**_SITE, "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data:"}
 _ADMIN = {**_SITE, "script-src": "'self' 'unsafe-eval'", "style-src": "'self' 'unsafe-inline'"}
+PREVIEWS = frozenset({"preview", "articles_article_preview", "articles_article_preview_new"})
+"""The names of the URLs of previews."""
+
 _FRAMES = {"DENY": "'none'", "SAMEORIGIN": "'self'"}
 
 
@@ -76,8 +80,11 @@ def _is_admin(request: HttpRequest) -> bool:
 def _policy(request: HttpRequest) -> Policy:
     if request.path == reverse("api-docs"):
         return _API_PAGE
-    images, players = _images(), " ".join(players_hosts())
+    players = " ".join(players_hosts())
+    if _is_preview(request):
+        return {**_SITE, **_images(()), "frame-src": "'none'"}
     if _is_admin(request):
+        images = _images(())
         nonce = f" 'nonce-{request.__dict__[_NONCE]}'" if _NONCE in request.__dict__ else ""
         return {
             **_ADMIN,
@@ -86,7 +93,12 @@ def _policy(request: HttpRequest) -> Policy:
             "img-src": f"{images['img-src']} blob:",
             "frame-src": f"'self' {players}",
         }
-    return {**_SITE, **images, "frame-src": players or "'none'"}
+    return {**_SITE, **_images(settings.FOREIGN_MEDIA_HOSTS), "frame-src": players or "'none'"}
+
+
+def _is_preview(request: HttpRequest) -> bool:
+    """Whether a text is shown that may not be published, of which no other host may hear."""
+    return request.resolver_match is not None and request.resolver_match.url_name in PREVIEWS
 
 
 def _embedding(frame_options: str) -> Policy:
@@ -94,10 +106,14 @@ def _embedding(frame_options: str) -> Policy:
     return {"frame-ancestors": _FRAMES.get(frame_options, "'none'")}
 
 
-def _images() -> Policy:
-    """Texts may embed images and media of other sites; over http only if the site itself uses http."""
-    elsewhere = "https:" if settings.SITE_URL.startswith("https://") else "https: http:"
-    return {"img-src": f"'self' data: {elsewhere}", "media-src": f"'self' {elsewhere}"}
+def _images(hosts: Iterable[str]) -> Policy:
+    """Images and media of the site, its storage and these hosts; over http only if the site itself uses http."""
+    storage = urlsplit(settings.MEDIA_URL)
+    scheme = "https:" if settings.SITE_URL.startswith("https://") else "https: http:"
+    allowed = [scheme if host == "*" else host for host in hosts]
+    own = [f"{storage.scheme}://{storage.netloc}"] if storage.netloc else []
+    elsewhere = " ".join(["'self'", *own, *allowed])
+    return {"img-src": f"{elsewhere} data:", "media-src": elsewhere}
 
 
 def players_hosts() -> Iterable[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
@@ -11,15 +12,32 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.desk.retry import RetriedScreens
+from articles.exceptions import SensitiveText
 from articles.models import Channel, Tag
 from articles.permissions import reads_articles
 from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag
+from articles.review import refuse_sensitive
+
+
+class NameForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A channel or tag, whose texts readers see at once."""
+
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse sensitive words."""
+        cleaned = super().clean()
+        for name in {"name", "description"} & {*self.changed_data} & self.cleaned_data.keys():
+            try:
+                refuse_sensitive(self.cleaned_data[name])
+            except SensitiveText as refusal:
+                self.add_error(name, str(refusal))
+        return cleaned
 
 
 @admin.register(Channel)
 class ChannelAdmin(RetriedScreens):
     """Channels in site order, with article counts."""
 
+    form = NameForm
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
     list_display = ["name", "position", "enabled", "article_count"]
     list_editable = ["position", "enabled"]
@@ -47,6 +65,7 @@ class ChannelAdmin(RetriedScreens):
 class TagAdmin(RetriedScreens):
     """Tags by name."""
 
+    form = NameForm
     nothing_yet = _("Tags connect articles across channels. Readers can follow them.")
     list_display = ["name", "slug"]
     search_fields = ["name"]

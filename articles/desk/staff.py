@@ -29,12 +29,14 @@ from unfold.forms import AdminPasswordChangeForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.retry import RetriedScreens
+from articles.exceptions import SensitiveText
 from articles.models import Notification, named
 from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
 from articles.publishing import count_signed
+from articles.review import refuse_sensitive
 from articles.roles import Role
-from articles.text import format_time_briefly
+from articles.text import format_time_briefly, one_line
 from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
 from headline.accounts.sessions import end_sessions, sessions_of
@@ -185,6 +187,16 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["name"].initial = self.instance.get_full_name()
+
+    def clean_name(self) -> str:
+        """A line without sensitive words."""
+        name = one_line(self.cleaned_data["name"])
+        if "name" in self.changed_data:
+            try:
+                refuse_sensitive(name)
+            except SensitiveText as refusal:
+                raise ValidationError(str(refusal), code=refusal.code) from refusal
+        return name
 
     def clean_email(self) -> str:
         """An address that no other account has, because links to set a password are sent to it."""

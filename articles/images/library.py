@@ -46,7 +46,10 @@ UPLOAD, CHANGE_IMAGE, DELETE_IMAGE = "upload", "change_image", "delete_image"
 SHOWN = frozenset(Image.SHOWN)
 """The texts of an image that readers see."""
 
-EDITABLE = SHOWN | {"title", "focus_x", "focus_y"}
+FOCUS = frozenset({"focus_x", "focus_y"})
+"""Which part of it readers and other sites see."""
+
+EDITABLE = SHOWN | FOCUS | {"title"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
     _set_values(image, changes)
     if before[0] and not image.alt:
         raise AltMissing([image.title])
-    if SHOWN & changes.keys():
+    if (SHOWN | FOCUS) & changes.keys():
         _require_approval(image, by)
         _check_words(image)
     if image.shared != before[1]:
@@ -241,9 +244,11 @@ def _require_own(permission: str, image: Image, by: Actor) -> None:
 
 
 def _require_approval(image: Image, by: Actor) -> None:
-    """The texts of an image of approved articles may be changed only by users who may approve."""
+    """Texts and focal point of an image of approved articles may be changed only by users who may approve."""
     if not _may_change_texts(image, by):
-        raise NotAllowed(_("Approved articles show this image; only users who may approve can change its texts."))
+        raise NotAllowed(
+            _("Approved articles show this image; only users who may approve can change its texts and focal point.")
+        )
 
 
 def _may_change_texts(image: Image, by: Actor) -> bool:

@@ -16,6 +16,7 @@ from articles.publishing.by_clock import SEEN, store_passed, store_published, st
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
+from articles.review import refuse_sensitive
 from articles.workflow import Transition
 from scheduling.services import compiled_for, database_now, lock_by_ids, retried
 
@@ -76,10 +77,12 @@ def republish(article: Article, *, by: Actor) -> None:
 def retract(article: Article, *, by: Actor, notice: str) -> None:
     """Retract an article: it loses its schedule and its update, and readers see `notice` instead.
 
-    Raises `RetractionNoticeMissing` without one. Its revisions stay, and the audit log names those of the update.
+    Raises `RetractionNoticeMissing` without one, and `SensitiveText`. Its revisions stay, and the audit log names those
+    of the update.
     """
     if not notice.strip():
         raise RetractionNoticeMissing
+    refuse_sensitive(notice)
     with transition(Transition.RETRACT, article, by=by) as context:
         was_live = article.status == Status.PUBLISHED
         set_target_status(Transition.RETRACT, article)

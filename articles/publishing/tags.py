@@ -8,6 +8,7 @@ from articles.audit import Actor, record_beside
 from articles.exceptions import NotAllowed
 from articles.models import Article, Tag
 from articles.permissions import REVIEW, require
+from articles.review import refuse_sensitive
 from scheduling.services import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
@@ -18,10 +19,11 @@ NO_APPROVAL = _("Approved articles have this tag; only users who may approve art
 
 @retried
 def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
-    """Rename a tag. Raises `NotAllowed` if approved articles have it and `by` may not approve articles."""
+    """Rename a tag. Raises `NotAllowed` if approved articles have it and `by` may not approve, and `SensitiveText`."""
     require("articles.change_tag", by)
     stored = lock_by_ids(Tag, [tag.pk]).get()
     _require_approval(stored, by)
+    refuse_sensitive(name)
     tag.name, tag.slug = name, slug
     tag.save()
     record_beside(RENAME_TAG, title=name, by=by, old_name=stored.name)

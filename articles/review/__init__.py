@@ -16,6 +16,7 @@ from articles.review.stages import (
     with_stage,
 )
 from articles.review.text import Subject
+from articles.review.unreviewed import refuse_sensitive
 from articles.review.wordlist import WordProblem, add_words, problem_of, record_words
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "inspect",
     "of_findings",
     "record_words",
+    "refuse_sensitive",
     "review",
     "review_words",
     "reviewing_groups",

@@ -18,6 +18,7 @@ from articles.checks import lacking
 from articles.desk.articles.changelist import ArticleList
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.articles.history import HistoryScreens
+from articles.desk.articles.templates import writers_of_template
 from articles.desk.asked_text import text_to_try
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.confirmation import Unconfirmed, ask_first, question
@@ -222,7 +223,7 @@ class ArticleAdmin(  # type: ignore[misc]
         else:
             obj.author = obj.author or cast(Any, request.user)
             submitted = publishing.submit_form(window_of(request), by=request.user, digest=digest_of(request))
-            publishing.create(obj, by=request.user, tags=typed["tags"])
+            publishing.create(obj, by=request.user, tags=typed["tags"], written_by=writers_of_template(request))
             submitted.article = obj
             submitted.save(update_fields=["article"])
         if form.is_edited("update_at") and Transition.SCHEDULE_UPDATE not in pressed(request):

@@ -6,6 +6,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
@@ -69,6 +71,13 @@ class StartFromTemplate(ModelAdmin):
         offered = ArticleTemplate.objects.offered()
         template = offered.filter(pk=whole_number(initial.pop("template", ""))).first()
         return {**initial, **values_of(template)} if template else initial
+
+
+def writers_of_template(request: HttpRequest) -> list[int]:
+    """The users who have written the template that the article begins with: they have contributed to its text."""
+    template = whole_number(request.GET.get("template", ""))
+    written = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(ArticleTemplate))
+    return [*written.filter(object_id=str(template)).order_by().values_list("user", flat=True).distinct()]
 
 
 def values_of(template: ArticleTemplate) -> dict[str, Any]:

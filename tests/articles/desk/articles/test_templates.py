@@ -7,6 +7,8 @@ from http import HTTPStatus
 import pytest
 from django.test import Client
 
+from articles import publishing
+from articles.exceptions import NotAllowed
 from articles.models import Article, ArticleTemplate, Channel, Tag
 from articles.roles import Role
 from tests.articles.factories import make_article, make_channel, make_editor, make_member
@@ -60,6 +62,23 @@ def test_an_article_begins_with_the_text_and_tags_of_its_template(report: Articl
     assert "template" not in form.initial
     assert client.get(f"{ADD}?template=x").status_code == HTTPStatus.OK
     assert Article.objects.count() == 0
+
+
+def test_the_writer_of_a_template_contributes_to_articles_that_begin_with_it() -> None:
+    chief, author, other = (make_member(role) for role in (Role.CHIEF, Role.AUTHOR, Role.REVIEWER))
+    desk, writing = Client(), Client()
+    desk.force_login(chief)
+    writing.force_login(author)
+    desk.post(f"{TEMPLATES}add/", {"name": "Report", "title": "Match", "summary": "Score", "body": "<p>Goals</p>"})
+    begun = f"{ADD}?template={ArticleTemplate.objects.get().pk}"
+    form = {"title": "Match", "summary": "Score", "body": "<p>Goals</p>", "seen": "", "cover_mode": "auto"}
+    assert writing.post(begun, {**form, "_continue": "1"}).status_code == HTTPStatus.FOUND
+    article = Article.objects.get()
+    publishing.submit(article, by=author)
+    revision = article.revision
+    with pytest.raises(NotAllowed, match="contributed"):
+        publishing.approve(article, by=chief, revision=revision)
+    publishing.approve(article, by=other, revision=revision)
 
 
 def test_templates_of_enabled_channels_are_offered_to_users_who_may_write(report: ArticleTemplate) -> None:
