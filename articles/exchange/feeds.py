@@ -18,7 +18,7 @@ from defusedxml.ElementTree import tostring
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.feed_dates import moment
+from articles.exchange.outside_times import Parsed, clear_or_none, is_missing, parse_time
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, EXTERNAL_ID, SUMMARY
 from articles.exchange.xml_reader import events, plain
@@ -111,6 +111,7 @@ class Entry:
         self._element = element
         self._feed = feed
         self._base = complete(base, element.get(_BASE, ""))
+        self.notes: list[str] = []
 
     @property
     def id(self) -> str:
@@ -134,14 +135,25 @@ class Entry:
             "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
             "body": body + self._media(body),
             "status": "published",
-            "publish_at": moment(self._text(*DATES)),
-            "text_changed_at": moment(changed) if (changed := self._text("atom:updated")) else None,
+            "publish_at": self._date(),
+            "text_changed_at": clear_or_none(self._text("atom:updated")),
             "author": authors[0].email or authors[0].name if authors else "",
             "author_name": names[0] if names else "",
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
             "tags": terms[1:],
         }
+
+    def _date(self) -> str | None:
+        """The first date that is not missing or zero, in ISO 8601 with an offset. Raises `Refused`."""
+        dates = (self._text(name) for name in DATES)
+        text = next((date for date in dates if not is_missing(date)), None)
+        return None if text is None else self._noted(parse_time("date", text))
+
+    def _noted(self, parsed: Parsed) -> str:
+        if parsed.note:
+            self.notes.append(parsed.note)
+        return parsed.moment.isoformat()
 
     def _title(self) -> str:
         title = self._find("title", "atom:title")
@@ -190,7 +202,7 @@ class Entry:
 def _record(number: int, entry: Entry) -> Record | Remark:
     place = _("item %(number)d") % {"number": number}
     try:
-        return Record(place, entry.fields())
+        return Record(place, entry.fields(), tuple(entry.notes))
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
     except RecursionError:

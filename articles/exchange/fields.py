@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from articles.exchange.outside_times import Parsed, parse_time
 from articles.exchange.records import Refused
-from scheduling.services import EARLIEST, LATEST, rounded_up
 
 Fields = Mapping[str, object]
 
@@ -64,35 +63,10 @@ def valid_slug(fields: Fields, name: str, longest: int) -> str:
     return given if _SLUG.fullmatch(given) else slugify(given, allow_unicode=True)
 
 
-def moment(fields: Fields, name: str) -> datetime | None:
-    """An instant in UTC, or None. It needs an offset, because the time zone cannot be guessed."""
+def moment(fields: Fields, name: str) -> Parsed | None:
+    """An instant in UTC and a note on its conversion, or None. It needs an offset: the time zone is not guessed."""
     value = fields.get(name)
-    if value is None or value == "":
-        return None
-    try:
-        parsed = rounded_up(datetime.fromisoformat(str(value).strip()), str(value))
-    except ValueError as error:
-        raise Refused(
-            name,
-            _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00')
-            % {
-                "value": str(value)[:40],
-            },
-        ) from error
-    if parsed.tzinfo is None:
-        raise Refused(name, _('"%(value)s" has no time zone; add an offset such as +08:00 or Z') % {"value": value})
-    return _in_range(name, parsed)
-
-
-def _in_range(name: str, parsed: datetime) -> datetime:
-    try:
-        in_utc = parsed.astimezone(UTC)
-    except OverflowError:
-        in_utc = None
-    if in_utc is None or not EARLIEST <= in_utc < LATEST:
-        years = {"first": EARLIEST.year, "last": LATEST.year}
-        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % years)
-    return in_utc
+    return None if value is None or value == "" else parse_time(name, value)
 
 
 def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:

@@ -38,6 +38,9 @@ FIELDS = {
 }
 """The field names of records, in any format."""
 
+PASSWORDS = {"password", "post_password"}
+"""Fields with a value in records that are never public."""
+
 
 class Unreadable(ArticleError):
     """The file cannot be read; nothing is imported from here on."""

@@ -15,11 +15,14 @@ from django.utils.translation import gettext as _
 from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
 from articles.exchange.digest import ImportedArticle
-from articles.exchange.records import FIELDS, Record, Refused
-from articles.exchange.statuses import Outcome, Times, Timetable
+from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
+from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
 from articles.images import unknown_images
 from articles.models import LINES, Article, Channel, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, references
+
+Moments = Mapping[str, datetime | None]
+_TIMES = ("publish_at", "published_at", "embargo_until", "unpublish_at", "text_changed_at")
 
 LONGEST_BODY = 1_000_000
 """Characters; with four bytes each it still fits into one database statement."""
@@ -52,17 +55,20 @@ class Checker:
         lines = {name: read.line(source, name, length_of(Article, name)) for name in LINES}
         if not lines["title"]:
             raise Refused("title", _("is empty"))
-        times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
-        outcome = self._timetable.decide(read.line(source, "status", 40), times)
-        article = self._article(record, source, lines, times, outcome)
+        found = {name: read.moment(source, name) for name in _TIMES}
+        moments = {name: parsed and parsed.moment for name, parsed in found.items()}
+        times = Times(moments["publish_at"], moments["published_at"], moments["embargo_until"])
+        outcome = self._timetable.decide(_status(source), times)
+        article = self._article(record, source, lines, moments, outcome)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
         lost = (
             _("the images of its cover do not exist here; the cover is chosen from the text") if has_lost_cover else ""
         )
-        return article, "; ".join(filter(None, [outcome.note, lost]))
+        converted = [f"{name}: {parsed.note}" for name, parsed in found.items() if parsed and parsed.note]
+        return article, "; ".join(filter(None, [outcome.note, *converted, lost]))
 
     def _article(
-        self, record: Record, source: read.Fields, lines: Mapping[str, str], times: Times, outcome: Outcome
+        self, record: Record, source: read.Fields, lines: Mapping[str, str], moments: Moments, outcome: Outcome
     ) -> ImportedArticle:
         cover_mode, cover = _cover(source)
         return ImportedArticle(
@@ -78,9 +84,9 @@ class Checker:
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
             cleared_at=outcome.cleared_at,
-            embargo_until=times.embargo_until,
-            unpublish_at=_unpublish_at(source, times, outcome),
-            text_changed_at=self._past(read.moment(source, "text_changed_at")),
+            embargo_until=moments["embargo_until"],
+            unpublish_at=_unpublish_at(moments, outcome),
+            text_changed_at=self._past(moments["text_changed_at"]),
             cover_mode=cover_mode,
             cover=cover,
             author=read.line(source, "author", USER),
@@ -143,9 +149,15 @@ def _retraction_notice(source: read.Fields, outcome: Outcome) -> str:
     return notice if outcome.status == Article.Status.RETRACTED else ""
 
 
-def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:
-    moment = read.moment(source, "unpublish_at")
-    live = [time for time in (outcome.publish_at, times.embargo_until) if time is not None]
+def _status(source: read.Fields) -> str:
+    """The word of the status. A text behind a password is never public."""
+    is_protected = any(source.get(name) for name in PASSWORDS)
+    return "private" if is_protected else read.line(source, "status", 40)
+
+
+def _unpublish_at(moments: Moments, outcome: Outcome) -> datetime | None:
+    moment = moments["unpublish_at"]
+    live = [time for time in (outcome.publish_at, moments["embargo_until"]) if time is not None]
     if moment is not None and live and moment <= max(live):
         raise Refused("unpublish_at", _("comes before the article goes live"))
     return moment
@@ -158,5 +170,12 @@ def digest(fields: read.Fields) -> str:
 
 
 def unknown_fields(record: Record) -> set[str]:
-    """Field names in the record that do not exist, probably misspelt."""
-    return set(record.fields) - FIELDS
+    """Field names in the record that do not exist, probably misspelt, and have a value."""
+    return {name for name in record.fields.keys() - FIELDS - PASSWORDS if record.fields[name] not in (None, "")}
+
+
+def shows_unknown(record: Record) -> str:
+    """The first unknown field, which may be a misspelt time, of a record that readers would see; or ""."""
+    word = str(record.fields.get("status") or "").strip()
+    is_shown = not any(record.fields.get(name) for name in PASSWORDS) and may_be_shown(word)
+    return min(unknown_fields(record), default="") if is_shown else ""

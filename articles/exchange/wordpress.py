@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +19,8 @@ from urllib.parse import unquote
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.records import Kind, Record, Remark, Unreadable
+from articles.exchange.outside_times import clear_or_none, in_our_zone, is_missing, parse_time
+from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import CHANNEL, TITLE
 from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
 from articles.exchange.xml_reader import events, namespaces, plain
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
 
 NO_DATE = "0000-00-00 00:00:00"
-NO_PUB_DATE = "-0001"
-"""The year of `NO_DATE` in `pubDate`, which Python would parse as 2000."""
-
 DISCARDED = {"trash", "auto-draft"}
 META = {
     f"_headline_{name}": name for name in (*LINES, "embargo_until", "unpublish_at") if name not in ("title", "summary")
@@ -187,8 +184,9 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     custom = site.custom_fields(element)
     body = _body(post, custom, site)
     terms = _Terms(element, site)
-    fields = _fields(post, body, site) | terms.fields() | _ours(custom)
-    notes = [*body.notes, *terms.notes(), *_notes(post, custom, element, site)]
+    date, date_note = _date(post)
+    fields = {**_fields(post, body, site), "publish_at": date} | terms.fields() | _ours(custom)
+    notes = [*body.notes, *filter(None, [date_note]), *terms.notes(), *_notes(post, custom, element, site)]
     if not fields["title"]:
         fields["title"] = _title(body)
         notes.append(_("has no title; its first words become the headline"))
@@ -219,7 +217,6 @@ def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
         "body": body.html,
         "body_format": "html",
         "status": PRIVATE if post.get("wp:post_password") else post.get("wp:status", "draft"),
-        "publish_at": _date(post),
         "text_changed_at": _changed_at(post),
         "author": email or login,
         "author_name": shown or login,
@@ -231,24 +228,25 @@ def _title(body: Body) -> str:
     return Truncator(words).chars(min(_UNTITLED_LENGTH, TITLE)) or _("Untitled")
 
 
-def _date(post: dict[str, str]) -> str | None:
-    """The date in UTC, or `pubDate` if that is missing; an invalid date is returned unchanged."""
-    stamp = post.get("wp:post_date_gmt") or NO_DATE
-    if stamp != NO_DATE:
-        return f"{stamp}+00:00"
-    published = post.get("pubDate", "")
-    if not published or NO_PUB_DATE in published:
-        return None
-    try:
-        return parsedate_to_datetime(published).isoformat()
-    except ValueError:
-        return published
+def _date(post: dict[str, str]) -> tuple[str | None, str]:
+    """The date with an offset, and a note: in UTC, else `pubDate`, else local; an invalid one is left unchanged."""
+    stamp, published = post.get("wp:post_date_gmt", ""), post.get("pubDate", "")
+    if not is_missing(stamp):
+        return f"{stamp}+00:00", ""
+    if not is_missing(published):
+        try:
+            found = parse_time("pubDate", published)
+        except Refused:
+            return published, ""
+        return found.moment.isoformat(), found.note
+    local = in_our_zone(post.get("wp:post_date", ""))
+    return (local.moment.isoformat(), local.note) if local else (None, "")
 
 
 def _changed_at(post: dict[str, str]) -> str | None:
     """When the text last changed for readers, which is not before its publication."""
     changed = max(post.get("wp:post_modified_gmt") or NO_DATE, post.get("wp:post_date_gmt") or NO_DATE)
-    return None if changed == NO_DATE else f"{changed}+00:00"
+    return None if is_missing(changed) else clear_or_none(f"{changed}+00:00")
 
 
 class _Terms:

@@ -113,7 +113,7 @@ def test_an_author_is_found_by_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("date", "hour"),
     [
-        ("Fri, 01 Mar 2024 08:30:00 GMT", 8), ("Fri, 01 Mar 2024 08:30:00 EST", 13), ("1 Mar 24 08:30 Z", 8),
+        ("Fri, 01 Mar 2024 08:30:00 GMT", 8), ("Fri, 01 Mar 2024 08:30:00 EST", 13), ("1 Mar 2024 08:30 Z", 8),
         ("Fri, 01 Mar 2024 08:30:00 CEST", 6), ("Fri, 01 Mar 2024 08:30:00 -0000", 8), ("2024-03-01T08:30:00+08:00", 0),
     ],
 )  # fmt: skip
@@ -160,10 +160,9 @@ def test_a_thumbnail_is_used_if_there_are_no_other_images(tmp_path: Path) -> Non
             {"guid": ""},
             "guid: is missing, and so is the link; without either, a repeated import would create duplicates",
         ),
-        ({"pubDate": ""}, "date: is missing; an entry needs its pubDate, published, updated or dc:date"),
         ({"pubDate": "Fri, 01 Mar 2024 08:30:00 BST"}, 'date: "Fri, 01 Mar 2024 08:30:00 BST" has no known time zone'),
-        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no known time zone; use an offset'),
-        ({"pubDate": "last week"}, 'publish_at: "last week" is not a time such as'),
+        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no known time zone; add an offset'),
+        ({"pubDate": "last week"}, 'date: "last week" is not a time such as'),
         (
             {"guid": "https://gazette.example/?p=1"},
             'external_id: "https://gazette.example/?p=1" is in the file already',

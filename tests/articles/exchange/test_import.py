@@ -184,7 +184,7 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
         ({"slug": "x" * 201}, "slug: has 201 characters; shorten it to 200"),
         ({"summary": "x" * 501}, "summary: has 501 characters; shorten it to 500"),
         ({"body": "x" * 1_000_001}, "body: has 1000001 characters; shorten it to 1000000"),
-        ({"publish_at": "2026-11-21T07:00:00"}, 'publish_at: "2026-11-21T07:00:00" has no time zone'),
+        ({"publish_at": "2026-11-21T07:00:00"}, 'publish_at: "2026-11-21T07:00:00" has no known time zone'),
         ({"publish_at": "21.11.2026 07:00"}, 'publish_at: "21.11.2026 07:00" is not a time such as'),
         ({"publish_at": 1_800_000_000}, 'publish_at: "1800000000" is not a time such as'),
         ({"publish_at": "0001-01-01T00:00:00+14:00"}, "publish_at: lies outside the years 1000 to 9999"),
