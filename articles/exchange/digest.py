@@ -18,10 +18,15 @@ AROUND = ("published_at", "cleared_at", "status_reason", "retraction_notice")
 
 @dataclass(frozen=True, slots=True)
 class ImportedArticle:
-    """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content."""
+    """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content.
+
+    `former_id` and `former_digest` are those of former versions, whose ids of feeds did not name the source; or "".
+    """
 
     external_id: str
+    former_id: str
     digest: str
+    former_digest: str
     held: bool
     lines: Mapping[str, str]
     slug: str

@@ -13,6 +13,7 @@ from articles.exchange.records import Refused
 
 Fields = Mapping[str, object]
 
+_ANY_LENGTH = 1_000_000
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _SLUG = re.compile(r"[-\w]+")
@@ -25,41 +26,52 @@ def tidy(value: str) -> str:
     return _CONTROLS.sub("", value).strip()
 
 
-def text(fields: Fields, name: str, longest: int) -> str:
-    """A text of at most `longest` characters without control characters; "" if it is missing."""
+def text(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> str:
+    """A text without control characters; "" if it is missing.
+
+    One of more than `longest` characters is cut at a word, which is added to `notes`, or refused without those.
+    """
     value = fields.get(name)
     if value is None:
         return ""
     if isinstance(value, bool | float) or not isinstance(value, str | int):
         raise Refused(name, _("is not a text"))
     value = tidy(str(value))
-    if len(value) > longest:
-        raise Refused(
-            name,
-            _("has %(found)d characters; shorten it to %(limit)d")
-            % {
-                "found": len(value),
-                "limit": longest,
-            },
-        )
     if _SURROGATES.search(value):
         raise Refused(name, _("contains half a character (a lone surrogate); write the whole character"))
-    return value
+    if len(value) <= longest:
+        return value
+    numbers = {"found": len(value), "limit": longest}
+    if notes is None:
+        raise Refused(name, _("has %(found)d characters; shorten it to %(limit)d") % numbers)
+    notes.append(f"{name}: " + _("has %(found)d characters; cut to %(limit)d") % numbers)
+    return cut(value, longest)
 
 
-def line(fields: Fields, name: str, longest: int) -> str:
-    """A text on one line."""
-    return _BREAKS.sub(" ", text(fields, name, longest))
+def cut(value: str, longest: int) -> str:
+    """`value` with at most `longest` characters, cut at a word if one ends in the second half."""
+    head = value[: longest - 1]
+    at_word = head.rfind(" ") if not value[longest - 1].isspace() else len(head)
+    return (head[:at_word] if at_word > longest // 2 else head).rstrip() + "…"
+
+
+def line(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> str:
+    """A text on one line; see `text`."""
+    value = fields.get(name)
+    one_line = {name: _BREAKS.sub(" ", tidy(value))} if isinstance(value, str) else fields
+    return text(one_line, name, longest, notes)
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:
     """A valid slug from the field or from `title`."""
-    return valid_slug(fields, "slug", longest) or slugify(title, allow_unicode=True)[:longest].strip("-_")
+    return valid_slug(fields, "slug", longest)[:longest].strip("-_") or slugify(title, allow_unicode=True)[
+        :longest
+    ].strip("-_")
 
 
 def valid_slug(fields: Fields, name: str, longest: int) -> str:
     """A valid slug from the field; "" if it is missing."""
-    given = text(fields, name, longest)
+    given = text(fields, name, _ANY_LENGTH)[:longest]
     return given if _SLUG.fullmatch(given) else slugify(given, allow_unicode=True)
 
 
@@ -69,7 +81,7 @@ def moment(fields: Fields, name: str) -> Parsed | None:
     return None if value is None or value == "" else parse_time(name, value)
 
 
-def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
+def names(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> tuple[str, ...]:
     """Distinct names from a list, or from a text with commas, semicolons or bars between them."""
     value = fields.get(name)
     if isinstance(value, str):
@@ -78,5 +90,5 @@ def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
         value = []
     if not isinstance(value, list):
         raise Refused(name, _("is neither a list nor a text"))
-    found = (line({name: each}, name, longest) for each in value)
+    found = (line({name: each}, name, longest, notes) for each in value)
     return tuple({each.casefold(): each for each in found if each}.values())

@@ -74,6 +74,7 @@ class Record:
     place: str
     fields: Mapping[str, object]
     notes: tuple[str, ...] = ()
+    former_id: str = ""  #: the external id that former versions gave it, which is not unique across sources
 
 
 @dataclass(frozen=True, slots=True)

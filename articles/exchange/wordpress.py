@@ -81,6 +81,8 @@ class Site:
     address: str = ""
     users: dict[str, Author] = field(default_factory=dict)  #: by login name
     categories: dict[str, Category] = field(default_factory=dict)  #: by slug
+    guids: dict[int, str] = field(default_factory=dict)  #: by the hash of a guid, the post that it identifies
+    notes: list[str] = field(default_factory=list)
     library: Library = field(default_factory=Library)
 
     def add(self, name: str, element: Element) -> None:
@@ -94,7 +96,21 @@ class Site:
         elif name == "wp:category":
             self._add_category(self.children(element))
         elif name == "item":
+            self._add_guid(self.children(element))
             self._add_attachment(element)
+
+    def _add_guid(self, post: dict[str, str]) -> None:
+        """A guid that several posts have is that of the post whose number it has, or else of the first."""
+        guid, pk = post.get("guid", ""), post.get("wp:post_id", "")
+        if hash(guid) not in self.guids or guid.endswith(f"?p={pk}"):
+            self.guids[hash(guid)] = pk
+
+    def external_id(self, post: dict[str, str]) -> str:
+        """Its guid, with its number if it is another post's guid."""
+        guid, pk = post.get("guid", ""), post.get("wp:post_id", "")
+        if not guid:
+            return f"{self.address.removesuffix('/')}?p={pk}"
+        return guid if self.guids.get(hash(guid), pk) == pk else f"{guid}#post-{pk}"
 
     def _add_user(self, user: dict[str, str]) -> None:
         name = plain(user.get("wp:author_display_name", ""))
@@ -139,18 +155,19 @@ class Site:
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each post. XML declares its encoding, so `encoding` is not used."""
-    known = _read_references(path)
+    """Yield a record for each post. `encoding` is that of XML which declares none."""
+    known = _read_references(path, encoding)
     known.address = f"{site or known.address}/" if site or known.address else ""
-    items = (element for name, element in _children_of_the_channel(path, known) if name == "item")
+    items = (element for name, element in _children_of_the_channel(path, known, encoding) if name == "item")
     for number, element in enumerate(items, start=1):
         yield _record(number, element, known)
+    yield from (Remark(Kind.NOTED, path.name, note) for note in dict.fromkeys(known.notes))
 
 
-def _read_references(path: Path) -> Site:
-    declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path) if prefix in _DECLARED}
+def _read_references(path: Path, encoding: str) -> Site:
+    declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path, encoding) if prefix in _DECLARED}
     site = Site(_USUAL | declared)
-    for name, element in _children_of_the_channel(path, site):
+    for name, element in _children_of_the_channel(path, site, encoding):
         site.add(name, element)
         if name == "item" and not site.version:
             break
@@ -159,10 +176,10 @@ def _read_references(path: Path) -> Site:
     return site
 
 
-def _children_of_the_channel(path: Path, site: Site) -> Iterator[tuple[str, Element]]:
+def _children_of_the_channel(path: Path, site: Site, encoding: str) -> Iterator[tuple[str, Element]]:
     """Yield each complete child element of the channel, and drop it afterwards."""
     depth, channel = 0, None
-    for event, element in events(path):
+    for event, element in events(path, encoding, site.notes):
         if event == "start":
             depth += 1
             channel = element if depth == 2 else channel  # noqa: PLR2004 (the root is 1)
@@ -210,7 +227,7 @@ def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
     email, shown = site.users.get(login, Author("", ""))
     return {
-        "external_id": post.get("guid") or f"{site.address.removesuffix('/')}?p={post.get('wp:post_id', '')}",
+        "external_id": site.external_id(post),
         "title": plain(post.get("title", "")),
         "slug": unquote(post.get("wp:post_name", "")),
         "summary": plain(post.get("excerpt:encoded", "")),

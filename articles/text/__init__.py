@@ -6,7 +6,7 @@ from articles.text.diff import Change, Passage, Piece, joined, passages, readabl
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
 from articles.text.merge import merged
-from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form
+from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
 from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
 from articles.text.times import (
     AmbiguousTime,
@@ -60,6 +60,7 @@ __all__ = [
     "whole_second",
     "with_live_links",
     "wall_clock",
+    "visible",
     "with_players",
     "without_addresses",
     "zone_label",
