@@ -9,7 +9,7 @@ from datetime import UTC
 
 from articles.models import Article
 
-LENGTH = int(Article._meta.get_field("external_id").max_length or 0)  # type: ignore[union-attr]
+LENGTH = int(Article._meta.get_field("external_id").max_length or 0)
 _UNIQUE = re.compile(r"(?:https?|tag|urn|ghost|info|doi|ark|hdl):|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
 _PATTERN = re.compile(r"headline:([0-9]{1,18})@\S+")
 
