@@ -344,4 +344,4 @@ def test_scripts_do_not_survive_an_import(tmp_path: Path) -> None:
     run_import(write_wxr(tmp_path / "export.xml", post(1, body=body)))
 
     frame = '<a href="https://x" rel="noopener noreferrer">https://x</a>'
-    assert Article.objects.get().body == f'<p>Hi <a rel="noopener noreferrer">there</a></p>{frame}'
+    assert Article.objects.get().body == f'<p>Hi <a rel="noopener noreferrer">there</a></p>\n\n<p>{frame}</p>'
