@@ -47,12 +47,21 @@ class ImportedArticle:
     channel: str
     channel_slug: str
     channel_description: str
+    channel_position: int | None
+    channel_enabled: bool
     tags: tuple[str, ...]
+    tag_slugs: Mapping[str, str]
+    corrections: tuple[tuple[str, datetime], ...]
 
     @property
-    def new_channel(self) -> dict[str, str]:
+    def new_channel(self) -> dict[str, Any]:
         """Values for its channel, in case it must be created."""
-        return {"slug": self.channel_slug, "description": self.channel_description}
+        return {
+            "slug": self.channel_slug,
+            "description": self.channel_description,
+            "position": self.channel_position,
+            "enabled": self.channel_enabled,
+        }
 
     @property
     def chosen_cover(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 
 from articles.exchange.external_id import identity
 from articles.exchange.fields import tidy
@@ -70,8 +70,12 @@ class Item:
             "cover": [] if article.cover_mode == CoverMode.AUTO else article.cover,
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
-            "channel": article.channel.name if article.channel else "",
+            **_channel(article.channel),
             "tags": [tag.name for tag in self.tags],
+            "tag_slugs": {tag.name: tag.slug for tag in self.tags},
+            "corrections": [
+                {"note": one.note, "published_at": _moment(one.published_at)} for one in article.corrections.all()
+            ],
         }
 
     @property
@@ -95,6 +99,19 @@ class Item:
         return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
 
 
+def _channel(channel: Channel | None) -> dict[str, Any]:
+    """What an import needs to create it alike."""
+    if channel is None:
+        return {"channel": ""}
+    return {
+        "channel": channel.name,
+        "channel_slug": channel.slug,
+        "channel_description": channel.description,
+        "channel_position": channel.position,
+        "channel_enabled": channel.enabled,
+    }
+
+
 @dataclass
 class Export:
     """The articles to export, as of `now`; `done` counts those already yielded."""
@@ -107,6 +124,7 @@ class Export:
         """Yield each article, in order of creation."""
         for page in self._pages(self.articles.select_related("channel", "author")):
             tags = _tags_of(page)
+            prefetch_related_objects(page, "corrections")
             for article in page:
                 yield Item(article, tags.get(article.pk, []), self.now)
                 self.done += 1

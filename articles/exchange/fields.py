@@ -81,6 +81,22 @@ def moment(fields: Fields, name: str) -> Parsed | None:
     return None if value is None or value == "" else parse_time(name, value)
 
 
+def number(fields: Fields, name: str, most: int) -> int | None:
+    """A whole number from 0 to `most`, or None if it is missing."""
+    given = text(fields, name, _ANY_LENGTH)
+    if not given:
+        return None
+    if not given.isdecimal() or int(given[:20]) > most:
+        raise Refused(name, _("is not a whole number from 0 to %(most)d") % {"most": most})
+    return int(given)
+
+
+def flag(fields: Fields, name: str) -> bool:
+    """False for false, no or 0; True if it is missing."""
+    given = fields.get(name)
+    return str(given).strip().lower() not in {"false", "no", "0"}
+
+
 def names(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> tuple[str, ...]:
     """Distinct names from a list, or from a text with commas, semicolons or bars between them."""
     value = fields.get(name)

@@ -34,7 +34,11 @@ FIELDS = {
     "channel",
     "channel_slug",
     "channel_description",
+    "channel_position",
+    "channel_enabled",
     "tags",
+    "tag_slugs",
+    "corrections",
 }
 """The field names of records, in any format."""
 

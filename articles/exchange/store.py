@@ -19,7 +19,17 @@ from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle
 from articles.exchange.external_id import own_ids
 from articles.exchange.validate import BYLINE
 from articles.images import update_uses
-from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
+from articles.models import (
+    Article,
+    Channel,
+    Correction,
+    CoverMode,
+    ReleaseMember,
+    Revision,
+    Tag,
+    Text,
+    context_of,
+)
 from articles.publishing import (
     IN_REVIEW,
     add_revisions,
@@ -176,7 +186,19 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     texts = {article.pk: Text.of(article, names[article.pk]) for article in created}
     contexts = {article.pk: context_of(article, texts[article.pk]) for article in created}
     add_revisions(texts, note=_("Imported"), contexts=contexts)
+    _add_corrections(dict(zip((article.pk for article in created), new, strict=True)))
     return created
+
+
+def _add_corrections(new: dict[int, ImportedArticle]) -> None:
+    """The corrections of new articles, whose only revision is the corrected text."""
+    corrected = {pk: item for pk, item in new.items() if item.corrections}
+    revisions = Revision.objects.filter(article__in=corrected).values_list("article_id", "pk") if corrected else []
+    Correction.objects.bulk_create(
+        Correction(article_id=article, revision_id=revision, note=note, published_at=at)
+        for article, revision in revisions
+        for note, at in corrected[article].corrections
+    )
 
 
 def _apply(changes: Sequence[Change], context: Context) -> None:
@@ -223,7 +245,7 @@ class Context:
         return cls(
             channels_named({item.channel: item.new_channel for item in items if item.channel}),
             users_named({item.author for item in items if item.author}),
-            tags_named({name for item in items for name in item.tags}),
+            tags_named({name: item.tag_slugs.get(name, "") for item in items for name in item.tags}),
         )
 
     def tag_names(self, item: ImportedArticle) -> set[str]:

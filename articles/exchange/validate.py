@@ -19,7 +19,7 @@ from articles.exchange.external_id import shortened
 from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
 from articles.images import unknown_images
-from articles.models import LINES, Article, Channel, CoverMode, Tag
+from articles.models import LINES, Article, Channel, Correction, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, plain_text, references, visible
 
 Moments = Mapping[str, datetime | None]
@@ -29,7 +29,7 @@ LONGEST_BODY = 1_000_000
 """Characters; with four bytes each it still fits into one database statement."""
 
 
-def length_of(model: type[Article | Channel | Tag], name: str) -> int:
+def length_of(model: type[Article | Channel | Correction | Tag], name: str) -> int:
     """The maximum length of a column."""
     return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
 
@@ -40,6 +40,7 @@ TITLE, SLUG, SUMMARY, BYLINE, REASON = (
 CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
 TAG = length_of(Tag, "name")
 USER = 254
+MOST_POSITIONS = 32_767
 UNTITLED_LENGTH = 80
 """Characters of a headline that is made from the text."""
 
@@ -49,7 +50,7 @@ class Checker:
 
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
-        named = {"channel": channel, "channel_slug": "", "channel_description": ""}
+        named = {"channel": channel, "channel_slug": "", "channel_description": "", "channel_position": None}
         self._one_channel = {} if channel is None else named
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
@@ -105,6 +106,10 @@ class Checker:
             channel=read.line(source, "channel", CHANNEL, notes),
             channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
             channel_description=_shortened(read.line(source, "channel_description", LONGEST_BODY), CHANNEL_DESCRIPTION),
+            channel_position=read.number(source, "channel_position", MOST_POSITIONS),
+            channel_enabled=read.flag(source, "channel_enabled"),
+            tag_slugs=_tag_slugs(source),
+            corrections=_corrections(source, notes),
             tags=read.names(source, "tags", TAG, notes),
         )
 
@@ -174,6 +179,30 @@ def _status(source: read.Fields) -> str:
     """The word of the status. A text behind a password is never public."""
     is_protected = any(source.get(name) for name in PASSWORDS)
     return "private" if is_protected else read.line(source, "status", 40)
+
+
+def _tag_slugs(source: read.Fields) -> dict[str, str]:
+    """Slugs by the names of tags."""
+    given = source.get("tag_slugs")
+    slugs = given if isinstance(given, dict) else {}
+    return {str(name): read.valid_slug({"slug": slug}, "slug", TAG) for name, slug in slugs.items()}
+
+
+def _corrections(source: read.Fields, notes: list[str]) -> tuple[tuple[str, datetime], ...]:
+    """The notes to readers on what was corrected, and when."""
+    given = source.get("corrections")
+    if not given:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Refused("corrections", _("is not a list of objects with note and published_at"))
+    return tuple(_correction(one, notes) for one in given)
+
+
+def _correction(one: read.Fields, notes: list[str]) -> tuple[str, datetime]:
+    published = read.moment(one, "published_at")
+    if published is None:
+        raise Refused("corrections", _("is not a list of objects with note and published_at"))
+    return read.line(one, "note", length_of(Correction, "note"), notes), published.moment
 
 
 def _unpublish_at(moments: Moments, outcome: Outcome) -> datetime | None:
