@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
-from django.db.models import Q, prefetch_related_objects
+from django.db.models import Q
 
 from articles.exchange.external_id import identity
 from articles.exchange.fields import tidy
@@ -22,6 +22,7 @@ from articles.models import (
     ArticleQuerySet,
     Channel,
     ChannelQuerySet,
+    Correction,
     CoverMode,
     Tag,
     due_at,
@@ -45,6 +46,7 @@ class Item:
     article: Article
     tags: list[Tag]
     now: datetime
+    corrections: list[Correction]
 
     def fields(self) -> dict[str, Any]:
         """The record's fields, see `articles.exchange.records.FIELDS`.
@@ -73,9 +75,7 @@ class Item:
             **_channel(article.channel),
             "tags": [tag.name for tag in self.tags],
             "tag_slugs": {tag.name: tag.slug for tag in self.tags},
-            "corrections": [
-                {"note": one.note, "published_at": _moment(one.published_at)} for one in article.corrections.all()
-            ],
+            "corrections": [{"note": one.note, "published_at": _moment(one.published_at)} for one in self.corrections],
         }
 
     @property
@@ -124,9 +124,9 @@ class Export:
         """Yield each article, in order of creation."""
         for page in self._pages(self.articles.select_related("channel", "author")):
             tags = _tags_of(page)
-            prefetch_related_objects(page, "corrections")
+            corrections = _corrections_of(page)
             for article in page:
-                yield Item(article, tags.get(article.pk, []), self.now)
+                yield Item(article, tags.get(article.pk, []), self.now, corrections.get(article.pk, []))
                 self.done += 1
 
     def channels(self) -> ChannelQuerySet:
@@ -173,6 +173,14 @@ def _tags_of(page: Iterable[Article]) -> dict[int, list[Tag]]:
     found: dict[int, list[Tag]] = {}
     for tagging in sorted(taggings, key=lambda tagging: tagging.tag.name):
         found.setdefault(tagging.article_id, []).append(tagging.tag)
+    return found
+
+
+def _corrections_of(page: Iterable[Article]) -> dict[int, list[Correction]]:
+    """Corrections by article id."""
+    found: dict[int, list[Correction]] = {}
+    for one in Correction.objects.filter(article__in=page).order_by("published_at", "pk"):
+        found.setdefault(one.article_id, []).append(one)
     return found
 
 
