@@ -5,9 +5,9 @@ from articles.exchange.consistent_read import snapshot
 from articles.exchange.export import Export, Writer, with_statuses
 from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
 from articles.exchange.importer import Importer
-from articles.exchange.records import Kind, Remark, Unreadable
+from articles.exchange.records import Kind, Record, Remark, Unreadable
 from articles.exchange.statuses import PastDue, Timetable
-from articles.exchange.validate import CHANNEL, Checker
+from articles.exchange.validate import CHANNEL, Checker, shows_unknown
 
 __all__ = [
     "CHANNEL",
@@ -17,6 +17,7 @@ __all__ = [
     "Kind",
     "PastDue",
     "READERS",
+    "Record",
     "Remark",
     "Timetable",
     "Unreadable",
@@ -26,6 +27,7 @@ __all__ = [
     "guess_format",
     "replacing",
     "replacing_binary",
+    "shows_unknown",
     "snapshot",
     "with_statuses",
 ]

@@ -18,10 +18,15 @@ AROUND = ("published_at", "cleared_at", "status_reason", "retraction_notice")
 
 @dataclass(frozen=True, slots=True)
 class ImportedArticle:
-    """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content."""
+    """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content.
+
+    `former_id` and `former_digest` are those of former versions, whose ids of feeds did not name the source; or "".
+    """
 
     external_id: str
+    former_id: str
     digest: str
+    former_digest: str
     held: bool
     lines: Mapping[str, str]
     slug: str
@@ -42,12 +47,21 @@ class ImportedArticle:
     channel: str
     channel_slug: str
     channel_description: str
+    channel_position: int | None
+    channel_enabled: bool
     tags: tuple[str, ...]
+    tag_slugs: Mapping[str, str]
+    corrections: tuple[tuple[str, datetime], ...]
 
     @property
-    def new_channel(self) -> dict[str, str]:
+    def new_channel(self) -> dict[str, Any]:
         """Values for its channel, in case it must be created."""
-        return {"slug": self.channel_slug, "description": self.channel_description}
+        return {
+            "slug": self.channel_slug,
+            "description": self.channel_description,
+            "position": self.channel_position,
+            "enabled": self.channel_enabled,
+        }
 
     @property
     def chosen_cover(self) -> dict[str, Any]:

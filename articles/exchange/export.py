@@ -22,6 +22,7 @@ from articles.models import (
     ArticleQuerySet,
     Channel,
     ChannelQuerySet,
+    Correction,
     CoverMode,
     Tag,
     due_at,
@@ -45,6 +46,7 @@ class Item:
     article: Article
     tags: list[Tag]
     now: datetime
+    corrections: list[Correction]
 
     def fields(self) -> dict[str, Any]:
         """The record's fields, see `articles.exchange.records.FIELDS`.
@@ -70,8 +72,10 @@ class Item:
             "cover": [] if article.cover_mode == CoverMode.AUTO else article.cover,
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
-            "channel": article.channel.name if article.channel else "",
+            **_channel(article.channel),
             "tags": [tag.name for tag in self.tags],
+            "tag_slugs": {tag.name: tag.slug for tag in self.tags},
+            "corrections": [{"note": one.note, "published_at": _moment(one.published_at)} for one in self.corrections],
         }
 
     @property
@@ -95,6 +99,19 @@ class Item:
         return Status.MANUAL_REVIEW if status == Status.SUBMITTED else status
 
 
+def _channel(channel: Channel | None) -> dict[str, Any]:
+    """What an import needs to create it alike."""
+    if channel is None:
+        return {"channel": ""}
+    return {
+        "channel": channel.name,
+        "channel_slug": channel.slug,
+        "channel_description": channel.description,
+        "channel_position": channel.position,
+        "channel_enabled": channel.enabled,
+    }
+
+
 @dataclass
 class Export:
     """The articles to export, as of `now`; `done` counts those already yielded."""
@@ -107,8 +124,9 @@ class Export:
         """Yield each article, in order of creation."""
         for page in self._pages(self.articles.select_related("channel", "author")):
             tags = _tags_of(page)
+            corrections = _corrections_of(page)
             for article in page:
-                yield Item(article, tags.get(article.pk, []), self.now)
+                yield Item(article, tags.get(article.pk, []), self.now, corrections.get(article.pk, []))
                 self.done += 1
 
     def channels(self) -> ChannelQuerySet:
@@ -155,6 +173,14 @@ def _tags_of(page: Iterable[Article]) -> dict[int, list[Tag]]:
     found: dict[int, list[Tag]] = {}
     for tagging in sorted(taggings, key=lambda tagging: tagging.tag.name):
         found.setdefault(tagging.article_id, []).append(tagging.tag)
+    return found
+
+
+def _corrections_of(page: Iterable[Article]) -> dict[int, list[Correction]]:
+    """Corrections by article id."""
+    found: dict[int, list[Correction]] = {}
+    for one in Correction.objects.filter(article__in=page).order_by("published_at", "pk"):
+        found.setdefault(one.article_id, []).append(one)
     return found
 
 

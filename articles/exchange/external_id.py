@@ -1,13 +1,16 @@
-"""External ids of our own articles in exports, by which an import recognises them."""
+"""External ids, by which an import recognises articles: of our own in exports, and of others with their source."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from datetime import UTC
 
 from articles.models import Article
 
+LENGTH = int(Article._meta.get_field("external_id").max_length or 0)
+_UNIQUE = re.compile(r"(?:https?|tag|urn|ghost|info|doi|ark|hdl):|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
 _PATTERN = re.compile(r"headline:([0-9]{1,18})@\S+")
 
 
@@ -21,3 +24,16 @@ def own_ids(external_ids: Iterable[str]) -> set[str]:
     wanted = {int(found[1]): each for each in external_ids if (found := _PATTERN.fullmatch(each))}
     articles = Article.objects.filter(pk__in=wanted).only("created_at") if wanted else Article.objects.none()
     return {identity(article) for article in articles} & set(wanted.values())
+
+
+def shortened(external_id: str) -> str:
+    """An id of any length as one that can be stored: the end of a long one is replaced by a hash."""
+    if len(external_id) <= LENGTH:
+        return external_id
+    return external_id[: LENGTH - 24] + hashlib.blake2b(external_id.encode(), digest_size=12).hexdigest()
+
+
+def with_source(given: str, source: str) -> str:
+    """`given` with the address of its source, unless it is unique in the world, as addresses and UUIDs are."""
+    place = re.sub(r"^[a-z]+://(?:www\.)?", "", source.strip().lower()).rstrip("/")
+    return given if _UNIQUE.match(given) or not place else f"{place}#{given}"

@@ -6,7 +6,6 @@ summary without a text becomes the text.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,9 +17,10 @@ from defusedxml.ElementTree import tostring
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.feed_dates import moment
+from articles.exchange.external_id import with_source
+from articles.exchange.outside_times import Parsed, clear_or_none, is_missing, parse_time
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
-from articles.exchange.validate import BYLINE, EXTERNAL_ID, SUMMARY
+from articles.exchange.validate import BYLINE, SUMMARY
 from articles.exchange.xml_reader import events, plain
 from articles.text import clean_html, complete
 
@@ -34,6 +34,10 @@ PREFIXES = {
     "http://purl.org/rss/1.0/modules/content/": "content:",
     "http://purl.org/dc/elements/1.1/": "dc:",
     "http://search.yahoo.com/mrss/": "media:",
+    "http://www.w3.org/2007/app": "app:",
+    "http://purl.org/atom/app#": "app:",
+    "http://purl.org/syndication/thread/1.0": "thr:",
+    "http://schemas.google.com/blogger/2018": "blogger:",
 }
 ROOTS = {"rss", "rdf:RDF", "atom:feed"}
 ENTRIES = {"item", "atom:entry"}
@@ -41,6 +45,9 @@ DATES = ("pubDate", "atom:published", "dc:date", "atom:updated")
 TEXTS = ("content:encoded", "atom:content")
 SUMMARIES = ("description", "atom:summary")
 TERMS = {"category", "atom:category", "dc:subject"}
+KIND = "http://schemas.google.com/g/2005#kind"
+"""The scheme of categories that say what an entry is, in Blogger's exports: post, comment, page, settings, template."""
+
 NO_CHANNEL = "uncategorized"
 WORDPRESS = ("{http://wordpress.org/export/", "{https://wordpress.org/export/")
 PLAYERS = {
@@ -52,6 +59,7 @@ PLAYERS = {
 
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_ATOM_ID = "{http://www.w3.org/2005/Atom}id"
 _ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
 _MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
 
@@ -64,10 +72,11 @@ class Author(NamedTuple):
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each entry. XML declares its encoding, so `encoding` is not used."""
+    """Yield a record for each entry. `encoding` is that of XML which declares none."""
     feed: list[Element] = []
     number, base = 0, site
-    for event, element in events(path):
+    notes: list[str] = []
+    for event, element in events(path, encoding, notes):
         name = _short(element.tag)
         if event == "start":
             feed = _head(name, element, feed)
@@ -79,6 +88,7 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
             yield _record(number, Entry(element, feed, base))
             for one in feed:
                 _drop_entries(one)
+    yield from (Remark(Kind.NOTED, path.name, note) for note in notes)
 
 
 def _head(name: str, element: Element, feed: list[Element]) -> list[Element]:
@@ -111,17 +121,40 @@ class Entry:
         self._element = element
         self._feed = feed
         self._base = complete(base, element.get(_BASE, ""))
+        self.notes: list[str] = []
 
     @property
-    def id(self) -> str:
-        """The external id: its guid or URL. Raises `Refused`."""
+    def kind(self) -> str:
+        """What it is, if it is no post: a comment, page, part of a template, …; or ""."""
+        kinds = [child.get("term", "") for child in self._element if child.get("scheme") == KIND]
+        kind = kinds[0].rpartition("#")[2] if kinds else self._text("blogger:type").lower()
+        if self._text("blogger:status").endswith("TRASHED"):
+            return _("discarded post")
+        if self._find("thr:in-reply-to") is not None:
+            return "comment"
+        return "" if kind == "post" else kind
+
+    def _status(self) -> str:
+        control = self._find("app:control")
+        drafts = [] if control is None else [child.text or "" for child in control if _short(child.tag) == "app:draft"]
+        is_draft = any(draft.strip().lower() == "yes" for draft in drafts)
+        return "draft" if is_draft or self._text("blogger:status") not in ("", "LIVE") else "published"
+
+    @property
+    def source(self) -> str:
+        """What its guid is unique within: the address of the feed's site, the feed's id, or the entry's host."""
+        ids = ((one.findtext(_ATOM_ID) or "").strip() for one in self._feed)
+        links = (_link(one) for one in reversed(self._feed))
+        return next(filter(None, [*links, *ids]), "") or "/".join(_link(self._element).split("/")[:3])
+
+    @property
+    def guid(self) -> str:
+        """Its guid or URL, by which former versions identified it. Raises `Refused`."""
         found = self._text("guid", "atom:id") or self._element.get(_ABOUT, "") or _link(self._element)
         if not found:
             message = _("is missing, and so is the link; without either, a repeated import would create duplicates")
             raise Refused("guid", message)
-        if len(found) <= EXTERNAL_ID:
-            return found
-        return found[: EXTERNAL_ID - 24] + hashlib.blake2b(found.encode(), digest_size=12).hexdigest()
+        return found
 
     def fields(self) -> dict[str, object]:
         """The record's fields. Raises `Refused`."""
@@ -129,19 +162,30 @@ class Entry:
         names = [author.name for author in authors if author.name]
         summary, body = self._summary_and_body()
         return {
-            "external_id": self.id,
+            "external_id": with_source(self.guid, self.source),
             "title": self._title(),
             "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
             "body": body + self._media(body),
-            "status": "published",
-            "publish_at": moment(self._text(*DATES)),
-            "text_changed_at": moment(changed) if (changed := self._text("atom:updated")) else None,
+            "status": self._status(),
+            "publish_at": self._date(),
+            "text_changed_at": clear_or_none(self._text("atom:updated")),
             "author": authors[0].email or authors[0].name if authors else "",
             "author_name": names[0] if names else "",
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
             "tags": terms[1:],
         }
+
+    def _date(self) -> str | None:
+        """The first date that is not missing or zero, in ISO 8601 with an offset. Raises `Refused`."""
+        dates = (self._text(name) for name in DATES)
+        text = next((date for date in dates if not is_missing(date)), None)
+        return None if text is None else self._noted(parse_time("date", text))
+
+    def _noted(self, parsed: Parsed) -> str:
+        if parsed.note:
+            self.notes.append(parsed.note)
+        return parsed.moment.isoformat()
 
     def _title(self) -> str:
         title = self._find("title", "atom:title")
@@ -167,7 +211,8 @@ class Entry:
         return [author for child in feed if (author := _author(child))]
 
     def _terms(self) -> list[str]:
-        found = [_term(child) for child in self._element if _short(child.tag) in TERMS]
+        terms = [child for child in self._element if _short(child.tag) in TERMS and child.get("scheme") != KIND]
+        found = [_term(child) for child in terms]
         return [term for term in dict.fromkeys(found) if term and term.lower() != NO_CHANNEL]
 
     def _media(self, body: str) -> str:
@@ -189,8 +234,11 @@ class Entry:
 
 def _record(number: int, entry: Entry) -> Record | Remark:
     place = _("item %(number)d") % {"number": number}
+    if entry.kind:
+        return Remark(Kind.FOREIGN, place, entry.kind)
     try:
-        return Record(place, entry.fields())
+        fields = entry.fields()
+        return Record(place, fields, tuple(entry.notes), former_id=entry.guid)
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
     except RecursionError:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from articles.exchange.outside_times import Parsed, parse_time
 from articles.exchange.records import Refused
 from articles.text import one_line
-from scheduling.services import EARLIEST, LATEST, rounded_up
 
 Fields = Mapping[str, object]
 
+_ANY_LENGTH = 1_000_000
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _SLUG = re.compile(r"[-\w]+")
@@ -26,76 +26,77 @@ def tidy(value: str) -> str:
     return _CONTROLS.sub("", value).strip()
 
 
-def text(fields: Fields, name: str, longest: int) -> str:
-    """A text of at most `longest` characters without control characters; "" if it is missing."""
+def text(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> str:
+    """A text without control characters; "" if it is missing.
+
+    One of more than `longest` characters is cut at a word, which is added to `notes`, or refused without those.
+    """
     value = fields.get(name)
     if value is None:
         return ""
     if isinstance(value, bool | float) or not isinstance(value, str | int):
         raise Refused(name, _("is not a text"))
     value = tidy(str(value))
-    if len(value) > longest:
-        raise Refused(
-            name,
-            _("has %(found)d characters; shorten it to %(limit)d")
-            % {
-                "found": len(value),
-                "limit": longest,
-            },
-        )
     if _SURROGATES.search(value):
         raise Refused(name, _("contains half a character (a lone surrogate); write the whole character"))
-    return value
+    if len(value) <= longest:
+        return value
+    numbers = {"found": len(value), "limit": longest}
+    if notes is None:
+        raise Refused(name, _("has %(found)d characters; shorten it to %(limit)d") % numbers)
+    notes.append(f"{name}: " + _("has %(found)d characters; cut to %(limit)d") % numbers)
+    return cut(value, longest)
 
 
-def line(fields: Fields, name: str, longest: int) -> str:
-    """A text on one line; "" if nothing of it can be seen."""
-    return one_line(text(fields, name, longest))
+def cut(value: str, longest: int) -> str:
+    """`value` with at most `longest` characters, cut at a word if one ends in the second half."""
+    head = value[: longest - 1]
+    at_word = head.rfind(" ") if not value[longest - 1].isspace() else len(head)
+    return (head[:at_word] if at_word > longest // 2 else head).rstrip() + "…"
+
+
+def line(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> str:
+    """A text on one line; "" if nothing of it can be seen. See `text`."""
+    value = fields.get(name)
+    return text({name: one_line(tidy(value))} if isinstance(value, str) else fields, name, longest, notes)
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:
     """A valid slug from the field or from `title`."""
-    return valid_slug(fields, "slug", longest) or slugify(title, allow_unicode=True)[:longest].strip("-_")
+    return valid_slug(fields, "slug", longest)[:longest].strip("-_") or slugify(title, allow_unicode=True)[
+        :longest
+    ].strip("-_")
 
 
 def valid_slug(fields: Fields, name: str, longest: int) -> str:
     """A valid slug from the field; "" if it is missing."""
-    given = text(fields, name, longest)
+    given = text(fields, name, _ANY_LENGTH)[:longest]
     return given if _SLUG.fullmatch(given) else slugify(given, allow_unicode=True)
 
 
-def moment(fields: Fields, name: str) -> datetime | None:
-    """An instant in UTC, or None. It needs an offset, because the time zone cannot be guessed."""
+def moment(fields: Fields, name: str) -> Parsed | None:
+    """An instant in UTC and a note on its conversion, or None. It needs an offset: the time zone is not guessed."""
     value = fields.get(name)
-    if value is None or value == "":
+    return None if value is None or value == "" else parse_time(name, value)
+
+
+def number(fields: Fields, name: str, most: int) -> int | None:
+    """A whole number from 0 to `most`, or None if it is missing."""
+    given = text(fields, name, _ANY_LENGTH)
+    if not given:
         return None
-    try:
-        parsed = rounded_up(datetime.fromisoformat(str(value).strip()), str(value))
-    except ValueError as error:
-        raise Refused(
-            name,
-            _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00')
-            % {
-                "value": str(value)[:40],
-            },
-        ) from error
-    if parsed.tzinfo is None:
-        raise Refused(name, _('"%(value)s" has no time zone; add an offset such as +08:00 or Z') % {"value": value})
-    return _in_range(name, parsed)
+    if not given.isdecimal() or int(given[:20]) > most:
+        raise Refused(name, _("is not a whole number from 0 to %(most)d") % {"most": most})
+    return int(given)
 
 
-def _in_range(name: str, parsed: datetime) -> datetime:
-    try:
-        in_utc = parsed.astimezone(UTC)
-    except OverflowError:
-        in_utc = None
-    if in_utc is None or not EARLIEST <= in_utc < LATEST:
-        years = {"first": EARLIEST.year, "last": LATEST.year}
-        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % years)
-    return in_utc
+def flag(fields: Fields, name: str) -> bool:
+    """False for false, no or 0; True if it is missing."""
+    given = fields.get(name)
+    return str(given).strip().lower() not in {"false", "no", "0"}
 
 
-def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
+def names(fields: Fields, name: str, longest: int, notes: list[str] | None = None) -> tuple[str, ...]:
     """Distinct names from a list, or from a text with commas, semicolons or bars between them."""
     value = fields.get(name)
     if isinstance(value, str):
@@ -104,5 +105,5 @@ def names(fields: Fields, name: str, longest: int) -> tuple[str, ...]:
         value = []
     if not isinstance(value, list):
         raise Refused(name, _("is neither a list nor a text"))
-    found = (line({name: each}, name, longest) for each in value)
+    found = (line({name: each}, name, longest, notes) for each in value)
     return tuple({each.casefold(): each for each in found if each}.values())

@@ -21,10 +21,10 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.ghost_html import Rendered, render
 from articles.exchange.json_stream import pieces
+from articles.exchange.outside_times import clear_or_none, is_missing, parse_time
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, length_of
 from articles.models import Article
-from scheduling.services import rounded_up
 
 Row = Mapping[str, Any]
 Reference = tuple[int, str]
@@ -140,8 +140,8 @@ def _fields(post: Row, known: Site) -> dict[str, object]:
         "summary": post.get("custom_excerpt"),
         "body_format": "html",
         "status": _status(post, known.meta.get(_id(post), {})),
-        "publish_at": _moment(post.get("published_at") or post.get("created_at")) if _has_a_time(post) else None,
-        "text_changed_at": _moment(post["updated_at"]) if post.get("updated_at") else None,
+        "publish_at": _date(post),
+        "text_changed_at": _optional(post.get("updated_at")),
         "author": first.get("email") or first.get("name"),
         "author_name": first.get("name"),
         "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
@@ -165,23 +165,30 @@ def _status(post: Row, meta: Row) -> str:
     return STATUSES.get(status, status)
 
 
-def _has_a_time(post: Row) -> bool:
-    return bool(post.get("published_at")) or post.get("status") == "published"
+def _date(post: Row) -> str | None:
+    """Its time; published posts of old exports may have only that of their creation."""
+    dates = [post.get("published_at"), post.get("created_at") if post.get("status") == "published" else None]
+    return next((_moment(date) for date in dates if not is_missing(date)), None)
 
 
 def _moment(value: object) -> str:
     """ISO 8601 with an offset; old exports have milliseconds since 1970, or UTC times without an offset."""
-    if isinstance(value, int):
-        try:
-            return (EPOCH + timedelta(milliseconds=value)).isoformat()
-        except OverflowError:
-            return str(value)
-    text = str(value)
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return text if moment.tzinfo else rounded_up(moment.replace(tzinfo=UTC), text).isoformat()
+        if isinstance(value, int | float):
+            return (EPOCH + timedelta(milliseconds=value)).isoformat()
+        if datetime.fromisoformat(str(value)).tzinfo:
+            return str(value)
+    except (OverflowError, ValueError):
+        pass
+    try:
+        return parse_time("published_at", value, zone=UTC).moment.isoformat()
+    except Refused:  # the message of its validation names the field
+        return str(value)
+
+
+def _optional(value: object) -> str | None:
+    """A time that does not decide what readers see, or None if it is missing or unclear."""
+    return None if is_missing(value) else clear_or_none(_moment(value))
 
 
 def _body(post: Row, meta: Row) -> Rendered:

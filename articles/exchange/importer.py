@@ -104,7 +104,9 @@ class Importer:
         return False
 
     def _count(self, remark: Remark) -> None:
-        if remark.kind is Kind.FOREIGN:
+        if remark.kind is Kind.NOTED:
+            self._report(remark)
+        elif remark.kind is Kind.FOREIGN:
             self.left_out[remark.message] += 1
             self.tally.skipped += 1
         else:

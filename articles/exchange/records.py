@@ -34,9 +34,16 @@ FIELDS = {
     "channel",
     "channel_slug",
     "channel_description",
+    "channel_position",
+    "channel_enabled",
     "tags",
+    "tag_slugs",
+    "corrections",
 }
 """The field names of records, in any format."""
+
+PASSWORDS = {"password", "post_password"}
+"""Fields with a value in records that are never public."""
 
 
 class Unreadable(ArticleError):
@@ -71,6 +78,7 @@ class Record:
     place: str
     fields: Mapping[str, object]
     notes: tuple[str, ...] = ()
+    former_id: str = ""  #: the external id that former versions gave it, which is not unique across sources
 
 
 @dataclass(frozen=True, slots=True)

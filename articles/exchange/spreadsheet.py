@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +19,9 @@ from articles.exchange.records import Kind, Record, Remark, Unreadable
 
 LONGEST_CELL = 4_000_000
 """Characters; a longer cell is probably an unclosed quotation mark."""
+
+_NAMED = re.compile(r'"?sep=([,;\t|])"?\s*', re.IGNORECASE)
+"""The line that spreadsheets write and read before the heading row."""
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -30,9 +34,12 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
     """Yield a record for each row that is not blank."""
     csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding=_encoding_of(path) or encoding, newline="") as stream:
-        rows = csv.reader(stream, delimiter=_delimiter(stream), strict=True)
+        delimiter, is_named = _delimiter(stream)
+        if is_named:
+            stream.readline()
+        rows = csv.reader(stream, delimiter=delimiter, strict=True)
         try:
-            yield from _records(rows)
+            yield from _records(rows, skipped=int(is_named))
         except csv.Error as error:
             raise Unreadable(
                 _("Line %(number)d: %(error)s. Is a quotation mark not closed, or not doubled inside a cell?")
@@ -48,21 +55,23 @@ def _encoding_of(path: Path) -> str | None:
     return next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
 
 
-def _delimiter(stream: TextIO) -> str:
-    """The most frequent separator of the heading row."""
+def _delimiter(stream: TextIO) -> tuple[str, bool]:
+    """The separator: that of a first line such as "sep=;", and True, or the most frequent one of the heading row."""
     try:
         heading = stream.readline(10_000)
     except UnicodeDecodeError as error:
         raise Unreadable(_not_decodable(0, error)) from error
     stream.seek(0)
-    return max(",;\t", key=heading.count)
+    if named := _NAMED.fullmatch(heading):
+        return named[1], True
+    return max(",;\t", key=heading.count), False
 
 
-def _records(rows: Iterator[list[str]]) -> Iterator[Record | Remark]:
+def _records(rows: Iterator[list[str]], *, skipped: int) -> Iterator[Record | Remark]:
     columns = _columns(next(rows, []))
     before = rows.line_num  # type: ignore[attr-defined]
     for row in rows:
-        place = _("line %(number)d") % {"number": before + 1}
+        place = _("line %(number)d") % {"number": before + 1 + skipped}
         before = rows.line_num  # type: ignore[attr-defined]
         if any(cell.strip() for cell in row):
             yield _record(place, columns, row)

@@ -91,7 +91,9 @@ class Timetable:
         return Outcome(status, times.publish_at, note=note)
 
     def _published(self, times: Times) -> Outcome:
-        publish_at = times.publish_at or times.published_at or self.now
+        publish_at = times.publish_at or times.published_at or times.embargo_until
+        if publish_at is None:  # the present time would be invented, and would lead every list
+            return Outcome(Status.DRAFT, None, held=True, note=_("has no date; imported as a draft"))
         if replace(times, publish_at=publish_at).goes_live_after(self.now):
             return Outcome(Status.APPROVED, publish_at)
         earliest = max(publish_at, times.embargo_until or publish_at)
@@ -135,6 +137,14 @@ def _status(word: str) -> Status:
         return Status.__members__[word.upper()]
     known = _(", ").join(sorted({name.lower() for name in Status.names} | OTHER_NAMES.keys() - {""}))
     raise Refused("status", _('"%(word)s" is not known; use one of %(known)s') % {"word": word, "known": known})
+
+
+def may_be_shown(word: str) -> bool:
+    """Whether readers see articles of this status, now or from some time on."""
+    try:
+        return _status(word.lower()) in Status.visible()
+    except Refused:
+        return False
 
 
 def _shown(moment: datetime | None) -> str:

@@ -19,7 +19,17 @@ from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle
 from articles.exchange.external_id import own_ids
 from articles.exchange.validate import BYLINE
 from articles.images import update_uses
-from articles.models import Article, Channel, CoverMode, ReleaseMember, Tag, Text, context_of
+from articles.models import (
+    Article,
+    Channel,
+    Correction,
+    CoverMode,
+    ReleaseMember,
+    Revision,
+    Tag,
+    Text,
+    context_of,
+)
 from articles.publishing import (
     IN_REVIEW,
     add_revisions,
@@ -111,8 +121,22 @@ class Change:
 
 
 def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
+    """The stored articles by the external ids of the file."""
     found = _ids([item.external_id for item in chunk])
-    return {article.external_id or "": article for article in lock_by_ids(Article, found.values())}
+    former = [item for item in chunk if item.former_id and item.external_id not in found]
+    found_before = _ids([item.former_id for item in former if item.former_id != item.external_id])
+    articles = {article.pk: article for article in lock_by_ids(Article, [*found.values(), *found_before.values()])}
+    known = {external_id or "": articles[pk] for external_id, pk in found.items()}
+    for item in former:
+        before = articles.get(found_before.get(item.former_id, 0))
+        if before is not None and _is_same(before, item):
+            known[item.external_id] = before
+    return known
+
+
+def _is_same(article: Article, item: ImportedArticle) -> bool:
+    """Whether an id that is not unique across sources means this article."""
+    return article.title == item.lines["title"] or Fingerprint.on(article).content == item.former_digest
 
 
 def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
@@ -124,7 +148,7 @@ def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: d
 
 def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
     last = Fingerprint.on(article)
-    content = last.content != item.digest
+    content = last.content not in {item.digest, item.former_digest}
     no_longer_held = last.held and not item.held
     untouched = last.state == signature(article) and not _is_visible(article, now) and not is_bound
     return Change(article, item, content, state=(content or no_longer_held) and untouched)
@@ -162,7 +186,19 @@ def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
     texts = {article.pk: Text.of(article, names[article.pk]) for article in created}
     contexts = {article.pk: context_of(article, texts[article.pk]) for article in created}
     add_revisions(texts, note=_("Imported"), contexts=contexts)
+    _add_corrections(dict(zip((article.pk for article in created), new, strict=True)))
     return created
+
+
+def _add_corrections(new: dict[int, ImportedArticle]) -> None:
+    """The corrections of new articles, whose only revision is the corrected text."""
+    corrected = {pk: item for pk, item in new.items() if item.corrections}
+    revisions = Revision.objects.filter(article__in=corrected).values_list("article_id", "pk") if corrected else []
+    Correction.objects.bulk_create(
+        Correction(article_id=article, revision_id=revision, note=note, published_at=at)
+        for article, revision in revisions
+        for note, at in corrected[article].corrections
+    )
 
 
 def _apply(changes: Sequence[Change], context: Context) -> None:
@@ -209,7 +245,7 @@ class Context:
         return cls(
             channels_named({item.channel: item.new_channel for item in items if item.channel}),
             users_named({item.author for item in items if item.author}),
-            tags_named({name for item in items for name in item.tags}),
+            tags_named({name: item.tag_slugs.get(name, "") for item in items for name in item.tags}),
         )
 
     def tag_names(self, item: ImportedArticle) -> set[str]:

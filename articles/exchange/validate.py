@@ -15,27 +15,34 @@ from django.utils.translation import gettext as _
 from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
 from articles.exchange.digest import ImportedArticle
-from articles.exchange.records import FIELDS, Record, Refused
-from articles.exchange.statuses import Outcome, Times, Timetable
+from articles.exchange.external_id import shortened
+from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
+from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
 from articles.images import unknown_images
-from articles.models import LINES, Article, Channel, CoverMode, Tag
-from articles.text import add_paragraphs, clean_html, references
+from articles.models import LINES, Article, Channel, Correction, CoverMode, Tag
+from articles.text import add_paragraphs, clean_html, plain_text, references, visible
+
+Moments = Mapping[str, datetime | None]
+_TIMES = ("publish_at", "published_at", "embargo_until", "unpublish_at", "text_changed_at")
 
 LONGEST_BODY = 1_000_000
 """Characters; with four bytes each it still fits into one database statement."""
 
 
-def length_of(model: type[Article | Channel | Tag], name: str) -> int:
+def length_of(model: type[Article | Channel | Correction | Tag], name: str) -> int:
     """The maximum length of a column."""
     return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
 
 
-TITLE, SLUG, SUMMARY, BYLINE, EXTERNAL_ID, REASON = (
-    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "external_id", "status_reason")
+TITLE, SLUG, SUMMARY, BYLINE, REASON = (
+    length_of(Article, name) for name in ("title", "slug", "summary", "byline", "status_reason")
 )
 CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
 TAG = length_of(Tag, "name")
 USER = 254
+MOST_POSITIONS = 32_767
+UNTITLED_LENGTH = 80
+"""Characters of a headline that is made from the text."""
 
 
 class Checker:
@@ -43,56 +50,81 @@ class Checker:
 
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
         self._timetable = timetable
-        named = {"channel": channel, "channel_slug": "", "channel_description": ""}
+        named = {"channel": channel, "channel_slug": "", "channel_description": "", "channel_position": None}
         self._one_channel = {} if channel is None else named
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report, or "". Raises `Refused`."""
         source = {**record.fields, **self._one_channel}
-        lines = {name: read.line(source, name, length_of(Article, name)) for name in LINES}
-        if not lines["title"]:
-            raise Refused("title", _("is empty"))
-        times = Times(*(read.moment(source, name) for name in ("publish_at", "published_at", "embargo_until")))
-        outcome = self._timetable.decide(read.line(source, "status", 40), times)
-        article = self._article(record, source, lines, times, outcome)
+        notes: list[str] = []
+        lines = {name: read.line(source, name, length_of(Article, name), notes) for name in LINES}
+        lines["title"] = lines["title"] if visible(lines["title"]).strip() else _first_words(source, notes)
+        found = {name: read.moment(source, name) for name in _TIMES}
+        moments = {name: parsed and parsed.moment for name, parsed in found.items()}
+        times = Times(moments["publish_at"], moments["published_at"], moments["embargo_until"])
+        outcome = self._timetable.decide(_status(source), times)
+        article = self._article(record, source, lines, moments, outcome, notes)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
         lost = (
             _("the images of its cover do not exist here; the cover is chosen from the text") if has_lost_cover else ""
         )
-        return article, "; ".join(filter(None, [outcome.note, lost]))
+        converted = [f"{name}: {parsed.note}" for name, parsed in found.items() if parsed and parsed.note]
+        return article, "; ".join(filter(None, [outcome.note, *converted, *notes, lost]))
 
     def _article(
-        self, record: Record, source: read.Fields, lines: Mapping[str, str], times: Times, outcome: Outcome
+        self,
+        record: Record,
+        source: read.Fields,
+        lines: Mapping[str, str],
+        moments: Moments,
+        outcome: Outcome,
+        notes: list[str],
     ) -> ImportedArticle:
         cover_mode, cover = _cover(source)
         return ImportedArticle(
-            external_id=read.line(source, "external_id", EXTERNAL_ID) or f"sha:{digest(record.fields)}",
+            external_id=shortened(read.line(source, "external_id", LONGEST_BODY)) or f"sha:{digest(record.fields)}",
+            former_id=shortened(record.former_id),
             digest=digest(source),
+            former_digest=digest({**source, "external_id": shortened(record.former_id)}) if record.former_id else "",
             held=outcome.held,
             lines=lines,
             slug=read.slug(source, SLUG, title=lines["title"]),
             body=_body(source),
             status=outcome.status,
-            status_reason=read.line(source, "status_reason", REASON),
-            retraction_notice=_retraction_notice(source, outcome),
+            status_reason=read.line(source, "status_reason", REASON, notes),
+            retraction_notice=_retraction_notice(source, outcome, notes),
             publish_at=outcome.publish_at,
             published_at=outcome.published_at,
             cleared_at=outcome.cleared_at,
-            embargo_until=times.embargo_until,
-            unpublish_at=_unpublish_at(source, times, outcome),
-            text_changed_at=self._past(read.moment(source, "text_changed_at")),
+            embargo_until=moments["embargo_until"],
+            unpublish_at=_unpublish_at(moments, outcome),
+            text_changed_at=self._past(moments["text_changed_at"]),
             cover_mode=cover_mode,
             cover=cover,
-            author=read.line(source, "author", USER),
-            author_name=read.line(source, "author_name", USER),
-            channel=read.line(source, "channel", CHANNEL),
+            author=read.line(source, "author", USER, notes),
+            author_name=read.line(source, "author_name", USER, notes),
+            channel=read.line(source, "channel", CHANNEL, notes),
             channel_slug=read.valid_slug(source, "channel_slug", CHANNEL_SLUG),
             channel_description=_shortened(read.line(source, "channel_description", LONGEST_BODY), CHANNEL_DESCRIPTION),
-            tags=read.names(source, "tags", TAG),
+            channel_position=read.number(source, "channel_position", MOST_POSITIONS),
+            channel_enabled=read.flag(source, "channel_enabled"),
+            tag_slugs=_tag_slugs(source),
+            corrections=_corrections(source, notes),
+            tags=read.names(source, "tags", TAG, notes),
         )
 
     def _past(self, moment: datetime | None) -> datetime | None:
         return moment if moment and moment <= self._timetable.now else None
+
+
+def _first_words(source: read.Fields, notes: list[str]) -> str:
+    """A headline for a text without one. Raises `Refused` if there is no text either."""
+    texts = (plain_text(read.text(source, "body", LONGEST_BODY)), str(source.get("summary") or ""))
+    words = next(filter(None, (" ".join(visible(text[:1000]).split()) for text in texts)), "")
+    if not words:
+        raise Refused("title", _("is empty"))
+    notes.append(_("has no title; its first words become the headline"))
+    return Truncator(words).chars(UNTITLED_LENGTH)
 
 
 def _shortened(text: str, length: int) -> str:
@@ -137,15 +169,45 @@ def _is_html(source: read.Fields) -> bool:
     return word == "html"
 
 
-def _retraction_notice(source: read.Fields, outcome: Outcome) -> str:
+def _retraction_notice(source: read.Fields, outcome: Outcome, notes: list[str]) -> str:
     """The retraction notice; "" for an article that is not retracted."""
-    notice = read.line(source, "retraction_notice", REASON)
+    notice = read.line(source, "retraction_notice", REASON, notes)
     return notice if outcome.status == Article.Status.RETRACTED else ""
 
 
-def _unpublish_at(source: read.Fields, times: Times, outcome: Outcome) -> datetime | None:
-    moment = read.moment(source, "unpublish_at")
-    live = [time for time in (outcome.publish_at, times.embargo_until) if time is not None]
+def _status(source: read.Fields) -> str:
+    """The word of the status. A text behind a password is never public."""
+    is_protected = any(source.get(name) for name in PASSWORDS)
+    return "private" if is_protected else read.line(source, "status", 40)
+
+
+def _tag_slugs(source: read.Fields) -> dict[str, str]:
+    """Slugs by the names of tags."""
+    given = source.get("tag_slugs")
+    slugs = given if isinstance(given, dict) else {}
+    return {str(name): read.valid_slug({"slug": slug}, "slug", TAG) for name, slug in slugs.items()}
+
+
+def _corrections(source: read.Fields, notes: list[str]) -> tuple[tuple[str, datetime], ...]:
+    """The notes to readers on what was corrected, and when."""
+    given = source.get("corrections")
+    if not given:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise Refused("corrections", _("is not a list of objects with note and published_at"))
+    return tuple(_correction(one, notes) for one in given)
+
+
+def _correction(one: read.Fields, notes: list[str]) -> tuple[str, datetime]:
+    published = read.moment(one, "published_at")
+    if published is None:
+        raise Refused("corrections", _("is not a list of objects with note and published_at"))
+    return read.line(one, "note", length_of(Correction, "note"), notes), published.moment
+
+
+def _unpublish_at(moments: Moments, outcome: Outcome) -> datetime | None:
+    moment = moments["unpublish_at"]
+    live = [time for time in (outcome.publish_at, moments["embargo_until"]) if time is not None]
     if moment is not None and live and moment <= max(live):
         raise Refused("unpublish_at", _("comes before the article goes live"))
     return moment
@@ -158,5 +220,12 @@ def digest(fields: read.Fields) -> str:
 
 
 def unknown_fields(record: Record) -> set[str]:
-    """Field names in the record that do not exist, probably misspelt."""
-    return set(record.fields) - FIELDS
+    """Field names in the record that do not exist, probably misspelt, and have a value."""
+    return {name for name in record.fields.keys() - FIELDS - PASSWORDS if record.fields[name] not in (None, "")}
+
+
+def shows_unknown(record: Record) -> str:
+    """The first unknown field, which may be a misspelt time, of a record that readers would see; or ""."""
+    word = str(record.fields.get("status") or "").strip()
+    is_shown = not any(record.fields.get(name) for name in PASSWORDS) and may_be_shown(word)
+    return min(unknown_fields(record), default="") if is_shown else ""

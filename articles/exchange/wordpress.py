@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +19,8 @@ from urllib.parse import unquote
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.exchange.records import Kind, Record, Remark, Unreadable
+from articles.exchange.outside_times import clear_or_none, in_our_zone, is_missing, parse_time
+from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import CHANNEL, TITLE
 from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
 from articles.exchange.xml_reader import events, namespaces, plain
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # noqa: S405 (the type alone)
 
 NO_DATE = "0000-00-00 00:00:00"
-NO_PUB_DATE = "-0001"
-"""The year of `NO_DATE` in `pubDate`, which Python would parse as 2000."""
-
 DISCARDED = {"trash", "auto-draft"}
 META = {
     f"_headline_{name}": name for name in (*LINES, "embargo_until", "unpublish_at") if name not in ("title", "summary")
@@ -84,6 +81,8 @@ class Site:
     address: str = ""
     users: dict[str, Author] = field(default_factory=dict)  #: by login name
     categories: dict[str, Category] = field(default_factory=dict)  #: by slug
+    guids: dict[int, str] = field(default_factory=dict)  #: by the hash of a guid, the post that it identifies
+    notes: list[str] = field(default_factory=list)
     library: Library = field(default_factory=Library)
 
     def add(self, name: str, element: Element) -> None:
@@ -97,7 +96,21 @@ class Site:
         elif name == "wp:category":
             self._add_category(self.children(element))
         elif name == "item":
+            self._add_guid(self.children(element))
             self._add_attachment(element)
+
+    def _add_guid(self, post: dict[str, str]) -> None:
+        """A guid that several posts have is that of the post whose number it has, or else of the first."""
+        guid, pk = post.get("guid", ""), post.get("wp:post_id", "")
+        if hash(guid) not in self.guids or guid.endswith(f"?p={pk}"):
+            self.guids[hash(guid)] = pk
+
+    def external_id(self, post: dict[str, str]) -> str:
+        """Its guid, with its number if it is another post's guid."""
+        guid, pk = post.get("guid", ""), post.get("wp:post_id", "")
+        if not guid:
+            return f"{self.address.removesuffix('/')}?p={pk}"
+        return guid if self.guids.get(hash(guid), pk) == pk else f"{guid}#post-{pk}"
 
     def _add_user(self, user: dict[str, str]) -> None:
         name = plain(user.get("wp:author_display_name", ""))
@@ -142,18 +155,19 @@ class Site:
 
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
-    """Yield a record for each post. XML declares its encoding, so `encoding` is not used."""
-    known = _read_references(path)
+    """Yield a record for each post. `encoding` is that of XML which declares none."""
+    known = _read_references(path, encoding)
     known.address = f"{site or known.address}/" if site or known.address else ""
-    items = (element for name, element in _children_of_the_channel(path, known) if name == "item")
+    items = (element for name, element in _children_of_the_channel(path, known, encoding) if name == "item")
     for number, element in enumerate(items, start=1):
         yield _record(number, element, known)
+    yield from (Remark(Kind.NOTED, path.name, note) for note in dict.fromkeys(known.notes))
 
 
-def _read_references(path: Path) -> Site:
-    declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path) if prefix in _DECLARED}
+def _read_references(path: Path, encoding: str) -> Site:
+    declared = {uri: f"{prefix}:" for prefix, uri in namespaces(path, encoding) if prefix in _DECLARED}
     site = Site(_USUAL | declared)
-    for name, element in _children_of_the_channel(path, site):
+    for name, element in _children_of_the_channel(path, site, encoding):
         site.add(name, element)
         if name == "item" and not site.version:
             break
@@ -162,10 +176,10 @@ def _read_references(path: Path) -> Site:
     return site
 
 
-def _children_of_the_channel(path: Path, site: Site) -> Iterator[tuple[str, Element]]:
+def _children_of_the_channel(path: Path, site: Site, encoding: str) -> Iterator[tuple[str, Element]]:
     """Yield each complete child element of the channel, and drop it afterwards."""
     depth, channel = 0, None
-    for event, element in events(path):
+    for event, element in events(path, encoding, site.notes):
         if event == "start":
             depth += 1
             channel = element if depth == 2 else channel  # noqa: PLR2004 (the root is 1)
@@ -187,8 +201,9 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     custom = site.custom_fields(element)
     body = _body(post, custom, site)
     terms = _Terms(element, site)
-    fields = _fields(post, body, site) | terms.fields() | _ours(custom)
-    notes = [*body.notes, *terms.notes(), *_notes(post, custom, element, site)]
+    date, date_note = _date(post)
+    fields = {**_fields(post, body, site), "publish_at": date} | terms.fields() | _ours(custom)
+    notes = [*body.notes, *filter(None, [date_note]), *terms.notes(), *_notes(post, custom, element, site)]
     if not fields["title"]:
         fields["title"] = _title(body)
         notes.append(_("has no title; its first words become the headline"))
@@ -212,14 +227,13 @@ def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
     email, shown = site.users.get(login, Author("", ""))
     return {
-        "external_id": post.get("guid") or f"{site.address.removesuffix('/')}?p={post.get('wp:post_id', '')}",
+        "external_id": site.external_id(post),
         "title": plain(post.get("title", "")),
         "slug": unquote(post.get("wp:post_name", "")),
         "summary": plain(post.get("excerpt:encoded", "")),
         "body": body.html,
         "body_format": "html",
         "status": PRIVATE if post.get("wp:post_password") else post.get("wp:status", "draft"),
-        "publish_at": _date(post),
         "text_changed_at": _changed_at(post),
         "author": email or login,
         "author_name": shown or login,
@@ -231,24 +245,25 @@ def _title(body: Body) -> str:
     return Truncator(words).chars(min(_UNTITLED_LENGTH, TITLE)) or _("Untitled")
 
 
-def _date(post: dict[str, str]) -> str | None:
-    """The date in UTC, or `pubDate` if that is missing; an invalid date is returned unchanged."""
-    stamp = post.get("wp:post_date_gmt") or NO_DATE
-    if stamp != NO_DATE:
-        return f"{stamp}+00:00"
-    published = post.get("pubDate", "")
-    if not published or NO_PUB_DATE in published:
-        return None
-    try:
-        return parsedate_to_datetime(published).isoformat()
-    except ValueError:
-        return published
+def _date(post: dict[str, str]) -> tuple[str | None, str]:
+    """The date with an offset, and a note: in UTC, else `pubDate`, else local; an invalid one is left unchanged."""
+    stamp, published = post.get("wp:post_date_gmt", ""), post.get("pubDate", "")
+    if not is_missing(stamp):
+        return f"{stamp}+00:00", ""
+    if not is_missing(published):
+        try:
+            found = parse_time("pubDate", published)
+        except Refused:
+            return published, ""
+        return found.moment.isoformat(), found.note
+    local = in_our_zone(post.get("wp:post_date", ""))
+    return (local.moment.isoformat(), local.note) if local else (None, "")
 
 
 def _changed_at(post: dict[str, str]) -> str | None:
     """When the text last changed for readers, which is not before its publication."""
     changed = max(post.get("wp:post_modified_gmt") or NO_DATE, post.get("wp:post_date_gmt") or NO_DATE)
-    return None if changed == NO_DATE else f"{changed}+00:00"
+    return None if is_missing(changed) else clear_or_none(f"{changed}+00:00")
 
 
 class _Terms:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -16,7 +17,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from PIL import Image as PillowImage
-from PIL import ImageCms, ImageOps
+from PIL import ImageCms, ImageOps, PngImagePlugin
 
 from articles.exceptions import InvalidImageFile
 from articles.models import MODERN, Image
@@ -46,6 +47,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "avif": {"quality": 60, "speed": 9},
 }
 
+_PNG, _COMPRESSED = b"\x89PNG\r\n\x1a\n", (b"zTXt", b"iTXt", b"iCCP")
+_AROUND_CHUNK = 12  # bytes of its length, type and check sum
 _concurrency = BoundedSemaphore(2)
 """Limits concurrent decoding in this process: one image may need 400 MB."""
 
@@ -88,7 +91,10 @@ def _decoded(data: bytes) -> PillowImage.Image:
     if len(data) > MOST_BYTES:
         raise too_many_bytes()
     try:
-        with warnings.catch_warnings(), PillowImage.open(io.BytesIO(data), formats=READ) as image:
+        with (
+            warnings.catch_warnings(),
+            PillowImage.open(io.BytesIO(_without_large_chunks(data)), formats=READ) as image,
+        ):
             _check_size(image)
             return _plain(ImageOps.exif_transpose(image), "JPEG" if image.format == "MPO" else str(image.format))
     except InvalidImageFile:
@@ -128,8 +134,40 @@ def _too_many_pixels() -> InvalidImageFile:
     return InvalidImageFile(message % limits)
 
 
+def _without_large_chunks(data: bytes) -> bytes:
+    """A PNG file without texts and profiles that Pillow would refuse to decompress; other files unchanged."""
+    if not data.startswith(_PNG):
+        return data
+    kept, place = [_PNG], len(_PNG)
+    while place + _AROUND_CHUNK <= len(data):
+        length, kind = int.from_bytes(data[place : place + 4], "big"), data[place + 4 : place + 8]
+        if kind not in _COMPRESSED or not _is_large(data[place : place + 8 + length]):
+            kept.append(data[place : place + _AROUND_CHUNK + length])
+        place += _AROUND_CHUNK + length
+    return b"".join(kept)
+
+
+def _is_large(chunk: bytes) -> bool:
+    """Whether a compressed text or profile has more than Pillow decompresses."""
+    kind, content = chunk[4:8], chunk[8:]
+    fields = content.split(b"\0", 1)[-1]  # behind its name: the method, and the data
+    if kind == b"iTXt":
+        if fields[:1] != b"\1":
+            return False
+        fields = b"\0" + fields[2:].split(b"\0", 2)[-1]
+    try:
+        found = zlib.decompressobj().decompress(fields[1:], PngImagePlugin.MAX_TEXT_CHUNK + 1)
+    except zlib.error:
+        return True
+    return len(found) > PngImagePlugin.MAX_TEXT_CHUNK
+
+
 def _reason(data: bytes) -> str:
     head = data[:1024].lower()
+    if data.startswith((b"II*\0", b"MM\0*")):
+        return _("TIFF files are not accepted; upload it as JPEG or PNG.")
+    if data.startswith(b"BM"):
+        return _("BMP files are not accepted; upload it as JPEG or PNG.")
     if b"<svg" in head:
         return _("SVG files are not accepted because they can contain scripts; upload it as PNG.")
     if data[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypmsf1"):
@@ -144,8 +182,10 @@ def _plain(image: PillowImage.Image, kind: str) -> PillowImage.Image:
         image = image.point(lambda value: value / 256).convert("L")
     elif image.mode == "CMYK":
         image, profile = _to_rgb(image, profile), None
+    elif image.has_transparency_data and image.mode != "RGBA":  # a colour may be transparent in grey and RGB, too
+        image = image.convert("RGBA")
     elif image.mode not in ("L", "RGB", "RGBA"):
-        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        image = image.convert("RGB")
     plain = PillowImage.frombytes(image.mode, image.size, image.tobytes())
     plain.info = {"kind": kind, "icc_profile": profile}
     return plain
@@ -165,7 +205,10 @@ def _to_rgb(image: PillowImage.Image, profile: bytes | None) -> PillowImage.Imag
     if profile is None:
         return image.convert("RGB")
     source, target = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
-    return ImageCms.profileToProfile(image, source, target, outputMode="RGB") or image.convert("RGB")
+    try:
+        return ImageCms.profileToProfile(image, source, target, outputMode="RGB") or image.convert("RGB")
+    except (ImageCms.PyCMSError, OSError, ValueError):  # the profile is of another colour space
+        return image.convert("RGB")
 
 
 def _resized(image: PillowImage.Image, widths: list[int]) -> Iterator[tuple[int, PillowImage.Image]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import count
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -16,18 +17,20 @@ from articles.models import Article, Channel, Tag
 from scheduling.services import delete_by_ids
 
 
-def channels_named(wanted: Mapping[str, Mapping[str, str]]) -> dict[str, Channel]:
-    """The channel of each name; a missing one is created with the slug and description given, as the last."""
+def channels_named(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, Channel]:
+    """The channel of each name; a missing one is created with the values given."""
     return {name: Channel.objects.filter(name=name).first() or _new_channel(name, **wanted[name]) for name in wanted}
 
 
 def tags_named(names: Iterable[str]) -> dict[str, Tag]:
-    """The tag of each name; a missing one is created."""
+    """The tag of each name; a missing one is created, with the slug given if `names` are the keys of a mapping."""
+    slugs = names if isinstance(names, Mapping) else {}
     wanted = set(names)
     found = {tag.name: tag for tag in Tag.objects.filter(name__in=wanted)}
     # The database's collation decides whether two names are equal: query again before creating one.
     for name in sorted(wanted - found.keys()):
-        found[name] = Tag.objects.filter(name=name).first() or Tag.objects.create(name=name, slug=_free_slug(Tag, name))
+        slug = _free_slug(Tag, slugs.get(name) or name)
+        found[name] = Tag.objects.filter(name=name).first() or Tag.objects.create(name=name, slug=slug)
     return found
 
 
@@ -51,10 +54,12 @@ def users_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
     return {name: known[name.lower()] for name in wanted if name.lower() in known}
 
 
-def _new_channel(name: str, *, slug: str, description: str) -> Channel:
-    last = Channel.objects.aggregate(last=Max("position"))["last"] or 0
+def _new_channel(name: str, *, slug: str, description: str, position: int | None, enabled: bool) -> Channel:
+    """A new channel, which is the last one unless its position is given."""
+    if position is None:
+        position = (Channel.objects.aggregate(last=Max("position"))["last"] or 0) + 1
     slug = _free_slug(Channel, slug or name)
-    return Channel.objects.create(name=name, slug=slug, description=description, position=last + 1)
+    return Channel.objects.create(name=name, slug=slug, description=description, position=position, enabled=enabled)
 
 
 def _free_slug(model: type[Channel | Tag], name: str) -> str:

@@ -24,7 +24,7 @@ GOING_LIVE = timedelta(seconds=3)
 _PAGE = 200  # articles whose texts are in memory at once
 _MAX_CHARACTERS = 4_000_000  # of entries in one statement, unless a single entry is longer
 _TERMS_VERSION = (
-    "2"  # part of every digest: raise it when the terms of a text change, so that everything is indexed again
+    "3"  # part of every digest: raise it when the terms of a text change, so that everything is indexed again
 )
 _TEXT = (*LINES, "body")
 

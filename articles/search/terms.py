@@ -27,7 +27,18 @@ MOST_TERMS = 20
 """Terms of a query; further ones are ignored."""
 
 _MAX_LENGTH = 60  # of a term; InnoDB does not index terms longer than 84
-_RUN = re.compile(r"[^\W_]+")
+_HIDDEN = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char) in ("Cf", "Mn", "Me"))
+"""Soft hyphens, joiners, vowel marks: they are within words, not between them."""
+
+_RUN = re.compile(
+    r"(?<![^\W_])(?:"
+    r"(?P<initials>(?:[A-Za-z]\.)+[A-Za-z](?![^\W_])\.?)"
+    r"|(?P<number>[0-9]{1,3}(?:[,.'’\u00a0\u202f][0-9]{3})+(?![^\W_]))"
+    r"|(?P<hyphen>[A-Za-z]{1,2}[-\u2010\u2011][A-Za-z]{2,}(?![^\W_]))"
+    rf")|[^\W_](?:[{re.escape(_HIDDEN)}]*[^\W_])*"
+)
+"""A word or run; U.S., 10,000 and e-mail are one word each, as US, 10000 and email."""
+
 _COMMON = frozenset("a an and are as at be by for from in is it of on or that the this to was with".split())  # noqa: SIM905
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -42,6 +53,7 @@ class Piece:
     plain: str
     begins: range | tuple[int, ...]
     end: int
+    parts: tuple[str, ...] = ()  #: of a word with a hyphen
 
     @property
     def is_word(self) -> bool:
@@ -63,7 +75,11 @@ def pieces(text: str) -> Iterator[Piece]:
     """The words and runs of a composed text, in order."""
     for run in _RUN.finditer(text):
         begin, end, found = *run.span(), run.group()
-        if found.isascii():
+        if run.lastgroup:
+            begins = tuple(begin + place for place, char in enumerate(found) if char.isalnum())
+            parts = tuple(re.split(r"\W", found.lower())) if run.lastgroup == "hyphen" else ()
+            yield Piece("".join(char for char in found.lower() if char.isalnum()), begins, end, parts)
+        elif found.isascii():
             yield Piece(found.lower(), range(begin, end), end)
         else:
             yield from _parts(found, begin)
@@ -82,7 +98,12 @@ def _parts(run: str, begin: int) -> Iterator[Piece]:
 
 def index_terms(text: str) -> str:
     """All terms of `text`, each once, separated by spaces."""
-    return " ".join(dict.fromkeys(term for piece in pieces(composed(text)) for term in _terms(piece)))
+    return " ".join(dict.fromkeys(term for piece in pieces(composed(text)) for term in _all_terms(piece)))
+
+
+def _all_terms(piece: Piece) -> Iterator[str]:
+    yield from _terms(piece)
+    yield from (word(part) for part in piece.parts if part not in _COMMON)
 
 
 def _terms(piece: Piece) -> Iterator[str]:

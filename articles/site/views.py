@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
@@ -64,18 +64,29 @@ def author(request: HttpRequest, pk: int) -> HttpResponseBase:
     return _list(request, author_stream(pk))
 
 
+def _was_slug(article: Article, slug: str) -> bool:
+    """Whether it was in an address of the article, up to case."""
+    if slug == "-" or slug.casefold() == article.address_slug.casefold():
+        return True
+    former = article.revisions.filter(number__lt=article.revision).values_list("slug", flat=True)
+    return slug.casefold() in {each.casefold() for each in former}
+
+
 @require_safe
 @cached()
 def article(request: HttpRequest, pk: int, slug: str = "") -> HttpResponseBase:
     """A live article at its canonical URL, a redirect to it, or the retraction notice (410).
 
-    The redirect is permanent (301) but not cached, because a changed slug may be changed back.
+    Its former slugs redirect to it; others are 404. The redirect is permanent (301) but not cached, because a changed
+    slug may be changed back.
     """
     found = Article.objects.live(database_now()).select_related("channel", "author").filter(pk=pk).first()
     if found is None:
         retracted = get_object_or_404(Article.objects.retracted(), pk=pk)
         return render(request, "articles/retracted.html", {"article": retracted}, status=HTTPStatus.GONE)
     if slug != found.address_slug:
+        if slug and not _was_slug(found, slug):  # another newsroom's address, whose number this article has here
+            raise Http404
         return redirect(found, permanent=True)
     page = page_of_article(found)
     lists = [channel_tag(found.channel_id) if found.channel_id else NEWS, *(topic_tag(tag.pk) for tag in page["tags"])]

@@ -8,7 +8,7 @@ from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, reference
 from articles.text.lines import one_line
 from articles.text.media_sources import foreign_media
 from articles.text.merge import merged
-from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form
+from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
 from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
 from articles.text.times import (
     AmbiguousTime,
@@ -64,6 +64,7 @@ __all__ = [
     "whole_second",
     "with_live_links",
     "wall_clock",
+    "visible",
     "with_players",
     "without_addresses",
     "zone_label",

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 import nh3
 
 from articles.text.nesting import limit_nesting
+from articles.text.repair import repair, targets
 
 TAGS = {
     "a",
@@ -95,28 +96,34 @@ _CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "t
 _CITE = re.compile(r"cite", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0]")
-_FRAME = re.compile(
-    r"<iframe\b[^<>]{0,500}?\ssrc=([\"'])\s*(?:https?:)?(//[^\"'\s<>]+)\s*\1[^<>]*>(?:\s*</iframe>)?", re.IGNORECASE
-)
 _TAG = re.compile(r"<([a-z][a-z0-9]*)", re.IGNORECASE)
 
-_MARKED_UP = re.compile(r"<(?:p|pre)[\s>]", re.IGNORECASE)
 _BLOCK = re.compile(
-    r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
+    r"<(/?)(address|article|aside|audio|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main"
+    r"|nav|ol|p|pre|script|section|style|table|ul|video)\b[^<>]*>",
+    re.IGNORECASE,
+)
+_TRANSPARENT = {"article", "aside", "center", "div", "fieldset", "footer", "form", "header", "main", "nav", "section"}
+"""Blocks around others, between which text may stand."""
+
+_SHOWN = re.compile(
+    r"<(?:img|iframe|object|embed|input|picture|source|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE
 )
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # the lookbehind avoids quadratic time on long runs of spaces
 
 
 def clean_html(body: str, *, base: str = "") -> str:
-    """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, frames become links.
+    """`body` without scripts, styles, forms, comments, classes and handlers; its text stays, players become links.
 
     Tags that are nested too deeply are removed (`articles.text.nesting`), so the time is linear. If `base` is given,
     relative URLs are resolved against it.
     """
-    body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', limit_nesting(body))
+    body = repair(limit_nesting(body))
     relative = partial(complete, base) if base else None
     checked = _with_known_scheme if _CITE.search(body) else None
+    ids = targets(body)
+    anchors = {tag: {"id": ids} for tag in TAGS} if ids else None
     cleaned = nh3.clean(
         body,
         tags=TAGS,
@@ -124,6 +131,7 @@ def clean_html(body: str, *, base: str = "") -> str:
         url_schemes=SCHEMES,
         url_relative=relative,
         attribute_filter=checked,
+        tag_attribute_values=anchors,
     )
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
 
@@ -159,12 +167,43 @@ def plain_text(body: str) -> str:
 
 
 def add_paragraphs(text: str) -> str:
-    """Convert blank lines to `<p>` and line ends to `<br>` in a text without `<p>`."""
+    """Convert blank lines to `<p>` and line ends to `<br>` in the text outside blocks, as WordPress does."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if _MARKED_UP.search(text):
-        return text
-    return "\n\n".join(_paragraph(block) for block in _BLANK_LINES.split(text) if block)
+    parts: list[str] = []
+    begin, name, depth = 0, "", 0
+    for found in _BLOCK.finditer(text):
+        is_end, tag = bool(found[1]), found[2].lower()
+        if (
+            name == "p" and not is_end and tag not in ("script", "style")
+        ):  # a paragraph ends where the next block begins
+            parts.append(text[begin : found.start()])
+            begin, name, depth = found.start(), "", 0
+        if name:
+            depth += (tag == name) * (-1 if is_end else 1)
+            if depth == 0:
+                parts.append(_inner_paragraphs(text[begin : found.end()], name))
+                begin, name = found.end(), ""
+            continue
+        parts += _paragraphs(text[begin : found.start()])
+        begin = found.start()
+        if is_end or tag in _TRANSPARENT or tag == "hr":
+            parts.append(found[0])
+            begin = found.end()
+        else:
+            name, depth = tag, 1
+    parts += [text[begin:]] if name else _paragraphs(text[begin:])
+    return "\n\n".join(filter(None, (part.strip() for part in parts)))
 
 
-def _paragraph(block: str) -> str:
-    return block if _BLOCK.match(block) else f"<p>{block.replace(chr(10), '<br>')}</p>"
+def _inner_paragraphs(block: str, name: str) -> str:
+    """A quotation with blank lines between its paragraphs has those, unless they are marked up already."""
+    if name != "blockquote" or not _BLANK_LINES.search(block):
+        return block
+    start, end = block.index(">") + 1, block.rindex("<")
+    inner = block[start:end]
+    return block if _BLOCK.search(inner) else f"{block[:start]}{''.join(_paragraphs(inner))}{block[end:]}"
+
+
+def _paragraphs(text: str) -> list[str]:
+    blocks = (block.strip() for block in _BLANK_LINES.split(text))
+    return [f"<p>{block.replace(chr(10), '<br>')}</p>" if _SHOWN.search(block) else block for block in blocks if block]

@@ -21,10 +21,12 @@ from articles.exchange import (
     Importer,
     Kind,
     PastDue,
+    Record,
     Remark,
     Timetable,
     Unreadable,
     guess_format,
+    shows_unknown,
 )
 from articles.management.base import NewsroomCommand
 
@@ -39,6 +41,18 @@ def _site(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise ArgumentTypeError(_("write an address such as https://old.example"))
     return address.rstrip("/")
+
+
+def _accept(record: Record | Remark) -> bool:
+    """True. Raises `Unreadable` for an unknown field of an article for readers: it may be the time they wait for."""
+    name = shows_unknown(record) if isinstance(record, Record) else ""
+    if name:
+        message = _(
+            '%(place)s: the field "%(name)s" is unknown, and readers would see the article; correct the name, remove'
+            " the field, or accept all such fields with --ignore-unknown"
+        )
+        raise Unreadable(message % {"place": record.place, "name": name[:80]})
+    return True
 
 
 class Command(NewsroomCommand):
@@ -65,6 +79,11 @@ class Command(NewsroomCommand):
             type=_site,
             help="URL of the old site, such as https://old.example, which Ghost's exports omit",
         )
+        parser.add_argument(
+            "--ignore-unknown",
+            action="store_true",
+            help="import articles for readers although they have unknown fields, which may be misspelt times",
+        )
         parser.add_argument("--encoding", default="utf-8", help="of CSV or JSON Lines without a BOM; default: utf-8")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -89,7 +108,7 @@ class Command(NewsroomCommand):
         path: Path = options["file"]
         read = READERS[options["format"] or guess_format(path)]
         how = {"encoding": options["encoding"], "site": options["site"] or ""}
-        total = sum(1 for _record in read(path, **how))
+        total = sum(1 for record in read(path, **how) if options["ignore_unknown"] or _accept(record))
         shown_at = time.monotonic()
         for done in importer.run(read(path, **how)):
             reset_queries()  # stored by Django when debugging, megabytes of them

@@ -84,7 +84,7 @@ def test_an_item_of_a_feed_becomes_a_published_article(tmp_path: Path) -> None:
     assert (article.status, str(article.channel)) == (Status.PUBLISHED, "Port & Sea")
     assert [tag.name for tag in article.tags.all()] == ["Tides"]
     assert article.publish_at == article.published_at == datetime(2024, 3, 1, 8, 30, tzinfo=UTC)
-    assert article.external_id == "tides-7"
+    assert article.external_id == "gazette.example#tides-7"
 
 
 def test_a_description_without_content_is_the_text(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_author_is_found_by_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("date", "hour"),
     [
-        ("Fri, 01 Mar 2024 08:30:00 GMT", 8), ("Fri, 01 Mar 2024 08:30:00 EST", 13), ("1 Mar 24 08:30 Z", 8),
+        ("Fri, 01 Mar 2024 08:30:00 GMT", 8), ("Fri, 01 Mar 2024 08:30:00 EST", 13), ("1 Mar 2024 08:30 Z", 8),
         ("Fri, 01 Mar 2024 08:30:00 CEST", 6), ("Fri, 01 Mar 2024 08:30:00 -0000", 8), ("2024-03-01T08:30:00+08:00", 0),
     ],
 )  # fmt: skip
@@ -154,16 +154,14 @@ def test_a_thumbnail_is_used_if_there_are_no_other_images(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"title": ""}, "title: is empty"),
-        ({"title": "x" * 10_000}, "title: has 10000 characters; shorten it to 200"),
+        ({"title": "", "description": ""}, "title: is empty"),
         (
             {"guid": ""},
             "guid: is missing, and so is the link; without either, a repeated import would create duplicates",
         ),
-        ({"pubDate": ""}, "date: is missing; an entry needs its pubDate, published, updated or dc:date"),
         ({"pubDate": "Fri, 01 Mar 2024 08:30:00 BST"}, 'date: "Fri, 01 Mar 2024 08:30:00 BST" has no known time zone'),
-        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no known time zone; use an offset'),
-        ({"pubDate": "last week"}, 'publish_at: "last week" is not a time such as'),
+        ({"pubDate": "2024-03-01"}, 'date: "2024-03-01" has no known time zone; add an offset'),
+        ({"pubDate": "last week"}, 'date: "last week" is not a time such as'),
         (
             {"guid": "https://gazette.example/?p=1"},
             'external_id: "https://gazette.example/?p=1" is in the file already',
@@ -297,10 +295,13 @@ def test_our_own_feeds_can_be_imported(tmp_path: Path, client: Client, address: 
         ((RSS % item(1))[:-30].encode(), "The XML is not well-formed"),
         (b"\x1f\x8b\x08\x00", "is compressed; unpack it first"),
         (b"PK\x03\x04", "is compressed; unpack it first"),
-        ((RSS % item(title="Caf\u00e9")).encode("latin-1"), "The XML is not well-formed"),
+        ((RSS % item(title="Caf\u00e9")).encode("latin-1"), "encoding cannot be read"),
         (b"<html><body><p>Moved</p></body></html>", "not a WordPress export"),
         ((RSS % item(1)).replace("<rss", '<!DOCTYPE r [<!ENTITY a "lol">]><rss', 1).encode(), "defines entities"),
-        ((RSS % item(1)).replace("<rss", '<!DOCTYPE r SYSTEM "https://x.example/r"><rss', 1).encode(), "document type"),
+        (
+            (RSS % item(1)).replace("<rss", '<!DOCTYPE r SYSTEM "r"[]><rss', 1).encode(),
+            "document type",
+        ),
     ],
 )
 def test_an_unreadable_file_imports_nothing(tmp_path: Path, content: bytes, complaint: str) -> None:
@@ -323,16 +324,16 @@ def test_other_xml_is_not_imported_as_a_feed(tmp_path: Path) -> None:
     assert run_import(tmp_path / "a.xml").code == 0
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "gb18030"])
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "gb18030", "gb2312", "gbk", "big5"])
 def test_the_declared_encoding_of_a_feed_is_used(tmp_path: Path, encoding: str) -> None:
-    text = (RSS % item(title="Caf\u00e9")).replace("UTF-8", encoding)
+    title = "Caf\u00e9" if encoding == "iso-8859-1" else "港灣" if encoding == "big5" else "港湾大桥"
+    text = (RSS % item(title=title)).replace("UTF-8", encoding)
     (tmp_path / "feed.xml").write_bytes(text.encode(encoding))
 
     result = run_import(tmp_path / "feed.xml")
 
-    known = encoding != "gb18030"  # expat knows no Chinese code page
-    assert result.code == (0 if known else 2), result
-    assert [article.title for article in Article.objects.all()] == (["Caf\u00e9"] if known else [])
+    assert result.code == 0, result
+    assert Article.objects.get().title == title
 
 
 def test_an_empty_feed_holds_no_articles(tmp_path: Path) -> None:

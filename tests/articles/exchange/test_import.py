@@ -179,12 +179,9 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
     ("fields", "complaint"),
     [
         ({"title": "  "}, "title: is empty"),
-        ({"title": "x" * 201}, "title: has 201 characters; shorten it to 200"),
         ({"title": ["a"]}, "title: is not a text"),
-        ({"slug": "x" * 201}, "slug: has 201 characters; shorten it to 200"),
-        ({"summary": "x" * 501}, "summary: has 501 characters; shorten it to 500"),
         ({"body": "x" * 1_000_001}, "body: has 1000001 characters; shorten it to 1000000"),
-        ({"publish_at": "2026-11-21T07:00:00"}, 'publish_at: "2026-11-21T07:00:00" has no time zone'),
+        ({"publish_at": "2026-11-21T07:00:00"}, 'publish_at: "2026-11-21T07:00:00" has no known time zone'),
         ({"publish_at": "21.11.2026 07:00"}, 'publish_at: "21.11.2026 07:00" is not a time such as'),
         ({"publish_at": 1_800_000_000}, 'publish_at: "1800000000" is not a time such as'),
         ({"publish_at": "0001-01-01T00:00:00+14:00"}, "publish_at: lies outside the years 1000 to 9999"),
@@ -194,7 +191,6 @@ def test_an_embargo_in_the_future_is_not_past_due(file: Path) -> None:
         ({"cover_mode": "three", "cover": ["x"]}, "cover: has 1 images instead of 3"),
         ({"body_format": "rtf"}, 'body_format: "rtf" is not known; write html, or leave it out'),
         ({"tags": 7}, "tags: is neither a list nor a text"),
-        ({"tags": ["x" * 81]}, "tags: has 81 characters; shorten it to 80"),
         ({"title": "half \ud83d"}, "title: contains half a character"),
         (
             {"publish_at": "2026-01-02T00:00:00Z", "unpublish_at": "2026-01-01T00:00:00Z"},

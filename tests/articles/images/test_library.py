@@ -18,6 +18,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from PIL import Image as PillowImage
 from PIL import ImageCms
+from PIL.PngImagePlugin import PngInfo
 from rest_framework.test import APIClient
 
 from articles import images as image_library
@@ -160,6 +161,47 @@ def test_an_invalid_image_is_refused_with_a_reason(make: Callable[[], bytes], re
     with pytest.raises(InvalidImageFile, match=reason):
         image_library.upload(sent(make()), by=make_editor())
     assert (stored(), Image.objects.count()) == (set(), 0)
+
+
+@pytest.mark.parametrize(("mode", "colour"), [("RGB", (250, 0, 250)), ("L", 7), ("1", 1)])
+def test_a_transparent_colour_stays_transparent(mode: str, colour: int | tuple[int, int, int]) -> None:
+    file = io.BytesIO()
+    PillowImage.new(mode, (400, 300), colour).save(file, "PNG", transparency=colour)
+
+    image = image_library.upload(sent(file.getvalue(), "key.png"), by=make_editor(), alt="Key").image
+
+    shown_as = [opened(image, name).convert("RGBA").getpixel((5, 5)) for name in ("original.png", "320.webp")]
+    assert [pixel[3] for pixel in shown_as if isinstance(pixel, tuple)] == [0, 0]
+
+
+def test_a_cmyk_image_may_have_a_profile_of_another_colour_space() -> None:
+    file = io.BytesIO()
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    PillowImage.new("CMYK", (400, 300), (0, 255, 255, 0)).save(file, "JPEG", icc_profile=profile)
+
+    image = image_library.upload(sent(file.getvalue()), by=make_editor(), alt="Red").image
+
+    red, green, blue = opened(image, "original.jpeg").convert("RGB").getpixel((5, 5))  # type: ignore[misc]
+    assert (red > 200, green < 60, blue < 60) == (True, True, True)
+
+
+@pytest.mark.parametrize("kind", ["zTXt", "iTXt", "iCCP"])
+def test_large_texts_and_profiles_of_a_png_do_not_refuse_it(kind: str) -> None:
+    file, texts = io.BytesIO(), PngInfo()
+    if kind == "zTXt":
+        texts.add_text("note", "x" * 3_000_000, zip=True)
+    elif kind == "iTXt":
+        texts.add_itxt("note", "x" * 3_000_000, zip=True)
+    profile = b"x" * 2_000_000 if kind == "iCCP" else None
+    PillowImage.new("RGB", (400, 300), "red").save(file, "PNG", pnginfo=texts, icc_profile=profile)
+
+    assert image_library.upload(sent(file.getvalue(), "a.png"), by=make_editor(), alt="Red").image.width == 400
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "BMP"])
+def test_formats_that_are_not_accepted_are_named(kind: str) -> None:
+    with pytest.raises(InvalidImageFile, match=f"{kind} files are not accepted"):
+        image_library.upload(sent(image_bytes(kind)), by=make_editor(), alt="A")
 
 
 def test_a_wrong_extension_is_reported_and_corrected() -> None:

@@ -69,6 +69,22 @@ def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeyp
         assert found(text) == [], text
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("The Donau\u00addampf\u00adschiff is back", "donaudampfschiff"), ("北\u200b京 opens", "北京"),
+        ("A snow\u2060ball, \ufeffthrown", "snowball"), ("می\u200cخواهم", "میخواهم"), ("بِسْمِ", "بسم"),
+        ("It was 10,000 tons", "10000"), ("It was 10000 tons", "10,000"), ("10\u202f000 tons", "10’000"),
+        ("Send an e-mail", "email"), ("Send an email", "e\u2011mail"), ("Send an e-mail", "mail"),
+        ("The U.S. agreed", "US"), ("The US agreed", "u.s."), ("J.R.R. Tolkien", "jrr tolkien"),
+    ],
+)  # fmt: skip
+def test_words_are_found_however_they_are_written(written: str, asked: str) -> None:
+    live(written)
+
+    assert found(asked) == [written]
+
+
 def test_a_headline_counts_more_than_the_text_and_news_more_than_history() -> None:
     """R5.8"""
     live("Budget", publish_at=soon(days=-9), body="rain")

@@ -10,9 +10,10 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
+from articles import publishing
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE
-from tests.articles.factories import APPROVED, make_article, make_channel, make_user, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_channel, make_editor, make_user, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -88,11 +89,21 @@ def test_scripts_in_a_text_are_removed(client: Client) -> None:
 
 
 def test_an_old_slug_redirects_to_the_current_one(client: Client) -> None:
-    article = live("国产大飞机完成高原试飞")
-    for address in (f"/article/{article.pk}/old/", f"/article/{article.pk}/"):
+    article = live("国产大飞机完成高原试飞", slug="Old")
+    mia = make_editor("mia")
+    publishing.edit(article, by=mia, changes={"slug": "new"})
+    publishing.submit(article, by=mia)
+    approve(article)
+    publishing.publish_update(article, by=mia)
+    for address in (f"/article/{article.pk}/old/", f"/article/{article.pk}/Old/", f"/article/{article.pk}/"):
         page = client.get(address)
         assert (page.status_code, page["Cache-Control"]) == (301, "private, no-store")
         assert client.get(page["Location"]).status_code == 200
+
+
+def test_a_slug_that_an_article_never_had_is_not_found(client: Client) -> None:
+    """Its number may be another article's, where the site was before."""
+    assert client.get(f"/article/{live('Harbour').pk}/gale-warning/").status_code == 404
 
 
 def test_an_article_without_a_slug_has_a_page(client: Client) -> None:

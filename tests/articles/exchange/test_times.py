@@ -1,0 +1,180 @@
+"""Times in other people's files: clear ones are kept with a note, unclear ones refused or held, none is invented."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from articles.models import Article
+from tests.articles.factories import soon
+from tests.articles.import_files import Result, counts, post, run_import, write_lines, write_wxr
+
+pytestmark = pytest.mark.django_db
+Status = Article.Status
+
+
+def import_dates(folder: Path, *dates: str) -> Result:
+    """A feed with an entry for each of these dates, imported."""
+    entries = "".join(
+        f"<item><title>Story</title><guid>https://gazette.example/{number}</guid>"
+        f"<pubDate>{escape(date)}</pubDate><description>Text.</description></item>"
+        for number, date in enumerate(dates)
+    )
+    (folder / "feed.rss").write_text(f"<rss><channel>{entries}</channel></rss>", encoding="utf-8")
+    return run_import(folder / "feed.rss")
+
+
+CLEAR = {
+    "Mon, 02 Mar 2020 10:00:00 +08": datetime(2020, 3, 2, 2, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 -05": datetime(2020, 3, 2, 15, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 +02:00": datetime(2020, 3, 2, 8, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 GMT+2": datetime(2020, 3, 2, 8, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 UTC+0200": datetime(2020, 3, 2, 8, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 GMT+0100 (CET)": datetime(2020, 3, 2, 9, tzinfo=UTC),
+    "Mon Mar 02 2020 10:00:00 +0200": datetime(2020, 3, 2, 8, tzinfo=UTC),
+    "22-Sept-17 10:00 GMT": datetime(2017, 9, 22, 10, tzinfo=UTC),
+    "Sat, 31 Dec 2016 23:59:60 GMT": datetime(2017, 1, 1, tzinfo=UTC),
+    "2016-12-31T23:59:60Z": datetime(2017, 1, 1, tzinfo=UTC),
+    "2020-03-02t10:00:00z": datetime(2020, 3, 2, 10, tzinfo=UTC),
+    "2020-03-02 10:00:00 +0800": datetime(2020, 3, 2, 2, tzinfo=UTC),
+    "2020-03-02 10:00:00 UTC": datetime(2020, 3, 2, 10, tzinfo=UTC),
+    "20200302T100000Z": datetime(2020, 3, 2, 10, tzinfo=UTC),
+}
+
+UNCLEAR = [
+    "Mon, 02 Mar 2020 10:00:00 +1", "Mon, 02 Mar 2020 10:00:00 +800", "Mon, 02 Mar 2020 10:00:00 -5",
+    "Mon, 02 Mar 2020 10:00:00 +2400", "Mon, 02 Mar 2020 10:00:00 +0875", "Mon, 02 Mar 2020 10:00:00 BST",
+    "Mon, 02 Mar 2020 10:00:00 IST+2", "Mon, 02 Mar 2020 10:00:00 A", "Mon, 02 Mar 2020 10:00:00",
+    "Mon, 02 Mar 120 10:00:00 GMT", "Mon, 02 Mar 0120 10:00:00 GMT", "Mon, 02 Mar -120 10:00:00 GMT",
+    "Mon, 02 Mar 20200 10:00:00 GMT", "02/03/2020 10:00 GMT", "2020-03-02", "2020-3-2T10:00:00Z", "10:00 GMT",
+    "Mon, 30 Feb 2020 10:00:00 GMT", "Mon, 02 Mar 2020 10:00:61 GMT", "1583143200", "Lun, 02 Mar 2020 10:00:00 GMT",
+]  # fmt: skip
+
+ZERO = [
+    "", "0000-00-00 00:00:00", "0000-00-00T00:00:00Z", "Mon, 30 Nov -0001 00:00:00 +0000", "0001-01-01T00:00:00Z",
+    "Mon, 01 Jan 0001 00:00:00 GMT", "-0001-11-30T00:00:00+00:00",
+]  # fmt: skip
+
+
+def test_clear_times_are_kept_however_they_are_written(tmp_path: Path) -> None:
+    import_dates(tmp_path, *CLEAR)
+
+    found = {
+        int((article.external_id or "").rpartition("/")[2]): article.publish_at for article in Article.objects.all()
+    }
+    assert {date: found.get(number) for number, date in enumerate(CLEAR)} == CLEAR
+
+
+def test_what_is_unusual_in_a_time_is_noted(tmp_path: Path) -> None:
+    result = import_dates(tmp_path, *CLEAR, "Mon, 02 Mar 2020 10:00:00 CST")
+
+    assert [line for line in result.remarks if line.startswith("note: ")] == [
+        "note: 1 record: the offset +08 is read as +08:00",
+        "note: 1 record: the offset -05 is read as -05:00",
+        "note: 1 record: the offset GMT+2 is read as +02:00",
+        "note: 1 record: the offset UTC+0200 is read as +02:00",
+        "note: 1 record: the offset GMT+0100 is read as +01:00",
+        "note: 1 record: the year 17 is read as 2017",
+        "note: 2 records: a leap second is read as the second after it",
+        "note: 1 record: CST is read as −06:00, American time, as RFC 822 says",
+    ]
+
+
+def test_unclear_times_are_refused(tmp_path: Path) -> None:
+    result = import_dates(tmp_path, *UNCLEAR)
+
+    assert result.summary == counts(failed=len(UNCLEAR)), [a.publish_at for a in Article.objects.all()]
+    assert all("failed: date: " in line for line in result.remarks)
+
+
+def test_entries_with_no_date_or_a_zero_one_are_held(tmp_path: Path) -> None:
+    result = import_dates(tmp_path, *ZERO)
+
+    assert result.summary == counts(created=len(ZERO))
+    assert all(line.endswith("note: has no date; imported as a draft") for line in result.remarks)
+    assert set(Article.objects.values_list("status", "publish_at")) == {(Status.DRAFT, None)}
+
+
+def test_a_held_entry_goes_live_with_the_date_that_a_later_file_gives(tmp_path: Path) -> None:
+    import_dates(tmp_path, "")
+
+    assert import_dates(tmp_path, "Mon, 02 Mar 2020 10:00:00 GMT").summary == counts(updated=1)
+    assert Article.objects.get().publish_at == datetime(2020, 3, 2, 10, tzinfo=UTC)
+
+
+def test_a_post_without_a_utc_date_has_its_local_one(tmp_path: Path) -> None:
+    zero = "0000-00-00 00:00:00"
+    local = "<wp:post_date>2019-04-05 09:00:00</wp:post_date>"
+    to_come = f"<wp:post_date>{timezone.now():%Y-%m-%d %H:%M:%S}</wp:post_date>"
+
+    result = run_import(
+        write_wxr(
+            tmp_path / "a.xml", *(post(n, date=zero, terms=terms) for n, terms in enumerate((local, to_come, "")))
+        )
+    )
+
+    assert "note: 1 record: its date has no UTC time; it is read in the time zone UTC" in result.remarks
+    assert list(Article.objects.order_by("title").values_list("status", "publish_at")) == [
+        (Status.PUBLISHED, datetime(2019, 4, 5, 9, tzinfo=UTC)),
+        (Status.DRAFT, None),
+        (Status.DRAFT, None),
+    ]
+
+
+def test_a_published_record_without_a_time_is_held(tmp_path: Path) -> None:
+    until = soon(hours=1).isoformat()
+
+    result = run_import(
+        write_lines(
+            tmp_path / "a.jsonl",
+            {"title": "Now?", "status": "published"},
+            {"title": "Later", "status": "published", "embargo_until": until},
+        )
+    )
+
+    assert result.remarks == ["line 1: note: has no date; imported as a draft"]
+    assert dict(Article.objects.values_list("title", "status")) == {"Now?": Status.DRAFT, "Later": Status.APPROVED}
+
+
+SHOWN = {"title": "Budget", "status": "published", "publish_at": "2026-01-02T00:00:00Z"}
+
+
+@pytest.mark.parametrize("name", ["embargo_untill", "publishAt", "post_date_gmt", "Unpublish_at", "visibility"])
+def test_an_unknown_field_of_an_article_for_readers_refuses_the_file(tmp_path: Path, name: str) -> None:
+    file = write_lines(tmp_path / "a.jsonl", {"title": "Fine"}, SHOWN | {name: soon(days=3).isoformat()})
+
+    result = run_import(file)
+
+    assert (result.code, Article.objects.count()) == (2, 0)
+    assert f'line 2: the field "{name}" is unknown, and readers would see the article' in result.error
+
+
+def test_a_misspelt_column_refuses_a_spreadsheet_only_if_a_cell_is_filled(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    head = "title,status,publish_at,embargo_untill\n"
+    file.write_text(f"{head}A,draft,,2126-01-01T00:00:00Z\nB,future,2126-01-01T00:00:00Z,\n", encoding="utf-8")
+    assert run_import(file).summary == counts(created=2)
+
+    file.write_text(f"{head}C,9,2026-01-01T00:00:00Z,2126-01-01T00:00:00Z\n", encoding="utf-8")
+    assert run_import(file).code == 2
+
+
+def test_unknown_fields_can_be_accepted(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "a.jsonl", SHOWN | {"embargo_untill": "x"})
+
+    result = run_import(file, "--ignore-unknown")
+
+    assert result.remarks == ['note: the unknown field "embargo_untill" of 1 record is ignored']
+    assert Article.objects.get().status == Status.PUBLISHED
+
+
+def test_a_text_behind_a_password_is_never_public(tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "a.jsonl", SHOWN | {"post_password": "x"}, {**SHOWN, "title": "Two", "password": "y"})
+
+    run_import(file, "--ignore-unknown")
+
+    assert set(Article.objects.values_list("status", flat=True)) == {Status.DRAFT}
