@@ -28,7 +28,7 @@ from django.db.models import NOT_PROVIDED, ManyToManyField
 from headline.backup.archive import REFUSED, BackupError
 from headline.backup.interruption import interruptible
 from scheduling.clock import read_database_clock
-from scheduling.services.measuring import workers
+from scheduling.services.measuring import count_workers
 
 _REMOVING = (AlterModelTable, DeleteModel, RemoveField, RenameField, RenameModel)
 
@@ -53,7 +53,7 @@ def pending_migrations() -> list[Migration]:
 def refuse_beside_workers(migrations: list[Migration]) -> None:
     """Raise `BackupError` if workers run that could not write to the new tables."""
     broken = list(_breaking(migrations))
-    if broken and (alive := workers(read_database_clock()).count):
+    if broken and (alive := count_workers(read_database_clock())):
         raise BackupError(
             f"Running workers and web servers of the old version cannot work with {'; '.join(broken)}. {alive} workers "
             "are running: stop them and the web servers, and run upgrade again. Nothing was changed."
