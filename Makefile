@@ -21,7 +21,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases screens replay bare lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases upgrades screens replay bare lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -83,6 +83,10 @@ alerts: packages .venv/test  ## fires each alert rule by its fault, in a real Pr
 
 databases: packages .venv/test  ## queue, publishing, caches and backups on other versions of MariaDB, MySQL, Redis and Valkey; DATABASES=mysql takes some
 	TEST_DATABASE=sqlite $(BIN)/pytest -m databases -k "$(DATABASES)" -s tests/databases
+
+upgrades: packages .venv/test  ## upgrades from each version that installations have, with its own tables and rows; UPGRADES=818c6ff5 takes one
+	$(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
+	TEST_DATABASE=sqlite $(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
 
 screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=dashboard,articles takes some of them
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens

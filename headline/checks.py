@@ -14,6 +14,9 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from headline import env
+from headline.tables import find_differences
+
+_NAMED = 5  # columns in a sentence
 
 
 @register(deploy=True)
@@ -49,6 +52,17 @@ def check_roles(app_configs: object, databases: Iterable[str] | None = None, **o
     message = _("SSO_ROLES or SECOND_FACTOR_ROLES names roles that do not exist: %(names)s.")
     hint = _("Write the English name of a group, such as Editor-in-chief.")
     return [checks.Warning(message % {"names": ", ".join(missing)}, hint=hint, id="headline.W003")]
+
+
+@register(checks.Tags.database)
+def check_tables(app_configs: object, databases: Iterable[str] | None = None, **options: Any) -> list[CheckMessage]:
+    """Columns, collations and triggers are as this version creates them on this server."""
+    if not databases or not (names := find_differences().names):
+        return []
+    shown = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+    message = _("Columns, collations or triggers are not as this version creates them on this server: %(names)s.")
+    hint = _("Stop workers and web servers, then run manage.py upgrade --repair, which makes a backup first.")
+    return [checks.Error(message % {"names": shown}, hint=hint, id="headline.E004")]
 
 
 def differing(file: Path) -> list[str]:

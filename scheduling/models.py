@@ -227,7 +227,11 @@ class WorkerHeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
 
     def alive(self, now: datetime) -> Self:
         """Workers that run and have missed few heartbeats at most."""
-        return self.filter(stopped_at=None, seen_at__gte=_alive_since(now))
+        return self.recent(now).filter(stopped_at=None)
+
+    def recent(self, now: datetime) -> Self:
+        """Workers that have missed few heartbeats at most, or were stopped since."""
+        return self.filter(seen_at__gte=_alive_since(now))
 
 
 class WorkerHeartbeat(models.Model):

@@ -49,6 +49,7 @@ OF_OTHER_TARGETS = (
     "databases",
     "clusters",
     "model",
+    "upgrades",
 )
 """Markers of tests that `make test` leaves out."""
 

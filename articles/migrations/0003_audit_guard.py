@@ -12,11 +12,14 @@ CREATE = {
 }
 
 
-def put_up(apps, schema_editor):
-    statement = CREATE[schema_editor.connection.vendor]
+def statements(vendor):
     for verb in ("UPDATE", "DELETE"):
-        name = f"audit_refuses_{verb.lower()}"
-        schema_editor.execute(statement.format(name=name, verb=verb, table=TABLE, message=MESSAGE), params=None)
+        yield CREATE[vendor].format(name=f"audit_refuses_{verb.lower()}", verb=verb, table=TABLE, message=MESSAGE)
+
+
+def put_up(apps, schema_editor):
+    for statement in statements(schema_editor.connection.vendor):
+        schema_editor.execute(statement, params=None)
 
 
 def take_down(apps, schema_editor):

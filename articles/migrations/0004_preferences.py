@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0004_channels_of_newer_texts'),
+        ('articles', '0003_audit_guard'),
         ('auth', '0012_alter_user_first_name_max_length'),
     ]
 

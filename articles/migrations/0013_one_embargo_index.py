@@ -6,6 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('articles', '0004_channels_of_newer_texts'),  # which 0004_preferences, applied earlier, cannot depend on
         ('articles', '0012_search'),
     ]
 

@@ -18,9 +18,13 @@ def pin_links(apps, schema_editor):
         link.save(update_fields=["revision"])
 
 
+def statements(vendor):
+    return [GUARD.format(table=TABLE)] if vendor == "sqlite" else []
+
+
 def put_up(apps, schema_editor):
-    if schema_editor.connection.vendor == "sqlite":
-        schema_editor.execute(GUARD.format(table=TABLE), params=None)
+    for statement in statements(schema_editor.connection.vendor):
+        schema_editor.execute(statement, params=None)
 
 
 def take_down(apps, schema_editor):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.migration import Migration
 from django.db.migrations.operations import (
@@ -27,8 +27,9 @@ from django.db.models import NOT_PROVIDED, ManyToManyField
 
 from headline.backup.archive import REFUSED, BackupError
 from headline.backup.interruption import interruptible
+from headline.tables import find_differences, repair
 from scheduling.clock import read_database_clock
-from scheduling.services.measuring import workers
+from scheduling.services.measuring import count_workers
 
 _REMOVING = (AlterModelTable, DeleteModel, RemoveField, RenameField, RenameModel)
 
@@ -53,7 +54,7 @@ def pending_migrations() -> list[Migration]:
 def refuse_beside_workers(migrations: list[Migration]) -> None:
     """Raise `BackupError` if workers run that could not write to the new tables."""
     broken = list(_breaking(migrations))
-    if broken and (alive := workers(read_database_clock()).count):
+    if broken and (alive := count_workers(read_database_clock())):
         raise BackupError(
             f"Running workers and web servers of the old version cannot work with {'; '.join(broken)}. {alive} workers "
             "are running: stop them and the web servers, and run upgrade again. Nothing was changed."
@@ -85,6 +86,26 @@ def breaks_old_code(operation: Operation) -> bool:
     field = operation.field
     is_optional = field.null or isinstance(field, ManyToManyField) or field.db_default is not NOT_PROVIDED
     return not is_optional
+
+
+def refuse_repair_beside_workers() -> None:
+    """Raise `BackupError` if workers run: changing a column locks its table."""
+    if alive := count_workers(read_database_clock()):
+        raise BackupError(f"{alive} workers are running: stop them and the web servers first. Nothing was changed.")
+
+
+def repair_tables() -> list[str]:
+    """Repair columns and triggers that another server or dump has left. Returns their names.
+
+    Raises `BackupError` if the database refuses a change.
+    """
+    found = find_differences()
+    try:
+        with interruptible(lambda: "A repair was running. Run upgrade --repair again."):
+            repair(found)
+    except DatabaseError as error:
+        raise BackupError(f"The repair failed: {error}\nCorrect the cause and run upgrade --repair again.") from error
+    return found.names
 
 
 def migrate(migrations: list[Migration], backup: str) -> None:

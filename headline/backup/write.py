@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from django.apps.registry import Apps
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import connection
 
 from articles.exchange import replacing_binary, snapshot
-from articles.models import Image
 from headline import __version__, env
 from headline.backup import rows
 from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Writer
@@ -113,7 +114,8 @@ def _add_all(writer: Writer) -> None:
     """Images are added before and after the snapshot, so those that are deleted during the backup are there, too."""
     manifest = writer.manifest
     _add_media(writer)
-    tables = rows.tables_of(rows.apps_at(manifest.nodes))
+    apps = rows.apps_at(manifest.nodes)
+    tables = rows.tables_of(apps)
     with snapshot():
         rows.filled(tables[:1])  # the first read begins the snapshot
         manifest.taken_at = read_database_clock().isoformat()
@@ -121,9 +123,14 @@ def _add_all(writer: Writer) -> None:
             if table not in rows.EPHEMERAL:
                 writer.add(f"{TABLES}{table}.jsonl", _counted(manifest, table), compressed=True)
         manifest.next_ids = rows.next_ids()
-        images = list(Image.objects.values_list("file", flat=True))
+        images = [name for model in _with_images(apps) for name in model.objects.values_list("file", flat=True)]
     _add_media(writer)
     manifest.missing = [name for name in images if f"{MEDIA}{name}" not in manifest.digests]
+
+
+def _with_images(apps: Apps) -> Iterator[Any]:
+    """The model of images, by the name that it has at these migrations."""
+    return (model for model in apps.get_app_config("articles").get_models() if model.__name__ in ("Image", "Material"))
 
 
 def _counted(manifest: Manifest, table: str) -> Iterator[bytes]:

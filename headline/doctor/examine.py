@@ -48,6 +48,7 @@ _AREAS = {
     "articles.W012": Area.REDIS,
     "articles.W009": Area.CDN,
     "articles.W010": Area.CDN,
+    "headline.E004": Area.DATABASE,
     "headline.W002": Area.CRON,
     "security.": Area.KEYS,
 }

@@ -17,13 +17,6 @@ from scheduling.clock import is_read_only
 from scheduling.failures import Trouble, trouble_of
 from scheduling.models import WorkerHeartbeat
 
-_TRIGGERS = frozenset(
-    {
-        *("audit_refuses_delete", "audit_refuses_update", "tagging_gets_time", "taggings_follow_time"),
-        *(f"feed_{table}_{verb}" for table in ("article", "correction") for verb in ("insert", "update", "delete")),
-        *("feed_article_tags_insert", "feed_article_tags_delete"),
-    }
-)
 _HEARTBEATS = WorkerHeartbeat._meta.db_table
 _WRITES = {
     "INSERT": f"INSERT INTO {_HEARTBEATS} SELECT * FROM {_HEARTBEATS} WHERE 1 = 0",  # noqa: S608 (a constant)
@@ -82,27 +75,19 @@ def _check_migrations() -> Iterator[Finding]:
 
 def _check_tables() -> Iterator[Finding]:
     wanted = {model._meta.db_table for model in apps.get_models(include_auto_created=True) if model._meta.managed}
-    missing = sorted(wanted - _tables()) + sorted(_TRIGGERS - _triggers())
+    missing = sorted(wanted - _tables())
     if missing:
         names = ", ".join(missing[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
-        text = _("The database lacks tables or triggers: %(names)s.") % {"names": names}
+        text = _("The database lacks tables: %(names)s.") % {"names": names}
         advice = _(
-            "Grant the database user all privileges, TRIGGER among them. If that changes nothing, the database was "
-            "loaded from an incomplete dump: restore a backup into an empty one."
+            "Grant the database user all privileges. If that changes nothing, the database was loaded from an "
+            "incomplete dump: restore a backup into an empty one."
         )
         yield Finding(Area.DATABASE, Level.FAILURE, text, advice)
 
 
 def _tables() -> set[str]:
     return set(connection.introspection.table_names())
-
-
-def _triggers() -> set[str]:
-    query = {
-        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
-        "mysql": "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
-    }
-    return {name for (name,) in _rows(query[connection.vendor])}
 
 
 def _check_primary() -> Iterator[Finding]:

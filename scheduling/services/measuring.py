@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from django.db.models import Count, Max, Q
 
 from scheduling.clock import is_read_only
@@ -188,6 +189,15 @@ def workers(now: datetime) -> Workers:
         last_sign=(now - last_seen).total_seconds() if last_seen else None,
         clock_offsets=sorted(-worker.clock_offset_ms / 1000 for worker in alive),
     )
+
+
+def count_workers(now: datetime) -> int:
+    """How many are alive at `now`, also in the table of an earlier version, which deleted rows of stopped workers."""
+    with connection.cursor() as cursor:
+        columns = connection.introspection.get_table_description(cursor, WorkerHeartbeat._meta.db_table)
+    recent = WorkerHeartbeat.objects.recent(now)
+    can_stop = "stopped_at" in {column.name for column in columns}
+    return (recent.filter(stopped_at=None) if can_stop else recent).count()
 
 
 def worker_metrics(now: datetime) -> dict[str, list[dict[str, Any]]]:

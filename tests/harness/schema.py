@@ -43,19 +43,20 @@ def is_dumped() -> bool:
 
 def load(url: str) -> None:
     """Create the database if it does not exist, and fill it with the tables and their first rows."""
-    subprocess.run([*_client("mariadb", url), "-e", f"CREATE DATABASE IF NOT EXISTS {_name(url)}"], check=True)
+    subprocess.run([*client("mariadb", url), "-e", f"CREATE DATABASE IF NOT EXISTS {_name(url)}"], check=True)
     with open(Path(os.environ["TEST_DIRECTORY"]) / MARIADB, "rb") as file:
-        subprocess.run([*_client("mariadb", url), _name(url)], stdin=file, check=True)
+        subprocess.run([*client("mariadb", url), _name(url)], stdin=file, check=True)
 
 
 def _dump(url: str, path: Path) -> None:
     part = path.with_suffix(".part")
     with open(part, "wb") as file:
-        subprocess.run([*_client("mariadb-dump", url), "--skip-lock-tables", _name(url)], stdout=file, check=True)
+        subprocess.run([*client("mariadb-dump", url), "--skip-lock-tables", _name(url)], stdout=file, check=True)
     part.rename(path)
 
 
-def _client(program: str, url: str) -> list[str]:
+def client(program: str, url: str) -> list[str]:
+    """A client of MariaDB, and the options by which it finds the server."""
     parts = urlsplit(url)
     return [program, "-h", f"{parts.hostname}", "-P", f"{parts.port}", "-u", f"{parts.username}", f"-p{parts.password}"]
 

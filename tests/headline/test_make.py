@@ -35,6 +35,7 @@ def test_make_alone_lists_every_command() -> None:
         "clusters",
         "alerts",
         "databases",
+        "upgrades",
         "screens",
         "replay",
         "bare",

@@ -26,6 +26,19 @@ def with_triggers(*operations: Operation) -> list[Operation]:
     ]
 
 
+def all_triggers(vendor: str, columns: list[str]) -> dict[str, str]:
+    """Name and statement of each trigger, once all migrations are applied; `columns` are those of the article table."""
+    names = ("0003_audit_guard", "0017_change_feed", "0019_links_and_audit_guard", "0034_goes_live_at")
+    audit, feed, audit_replace, taggings = (import_module(f"articles.migrations.{name}") for name in names)
+    statements = [
+        *audit.statements(vendor),
+        *audit_replace.statements(vendor),
+        *taggings.NEW_TRIGGERS[vendor],
+        *feed.triggers(vendor, _texts(columns, feed)),
+    ]
+    return {one.split()[2]: one for one in statements}
+
+
 def _create(apps: Any, schema_editor: Any) -> None:
     for name, statement in _triggers(apps, schema_editor):
         schema_editor.execute(f"DROP TRIGGER IF EXISTS {name}")  # of a migration that was interrupted
@@ -71,6 +84,10 @@ def _triggers(apps: Any, schema_editor: Any) -> list[tuple[str, str]]:
     columns = [field.column for field in apps.get_model("articles", "Article")._meta.concrete_fields]
     of_taggings = "0034_goes_live_at" if "cleared_at" in columns else "0014_taggings"
     feed, taggings = (import_module(f"articles.migrations.{name}") for name in ("0017_change_feed", of_taggings))
-    texts = [name for name in columns if name in feed.TEXTS or name in Text.NAMES - {"channel", "cover_mode"}]
-    statements = [*taggings.NEW_TRIGGERS[vendor], *feed.triggers(vendor, texts)]
+    statements = [*taggings.NEW_TRIGGERS[vendor], *feed.triggers(vendor, _texts(columns, feed))]
     return [(one.split()[2], one) for one in statements if f" {_TABLE} " in one]
+
+
+def _texts(columns: list[str], feed: Any) -> list[str]:
+    """The columns whose changes the feed compares to the byte."""
+    return [name for name in columns if name in feed.TEXTS or name in Text.NAMES - {"channel", "cover_mode"}]

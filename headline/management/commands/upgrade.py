@@ -14,7 +14,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from headline.backup.archive import BackupError
 from headline.backup.interruption import interruptible
-from headline.backup.upgrade import exclusive, migrate, pending_migrations, refuse_beside_workers
+from headline.backup.upgrade import (
+    exclusive,
+    migrate,
+    pending_migrations,
+    refuse_beside_workers,
+    refuse_repair_beside_workers,
+    repair_tables,
+)
 from headline.backup.write import write_backup
 
 _PRIVATE = 0o700
@@ -29,6 +36,11 @@ class Command(BaseCommand):
         """The backup, and how services are reloaded."""
         parser.add_argument("--backup", type=Path, help="file or directory; default: backups in DATA_DIR")
         parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="first repair columns, collations and triggers that another database server or a dump has left",
+        )
+        parser.add_argument(
             "--reload",
             action="append",
             default=[],
@@ -37,11 +49,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check, back up, migrate, reload; stop at the first failure."""
-        self.check(databases=["default"])
+        """Check, back up, repair if that is asked for, migrate, reload; stop at the first failure."""
+        if not options["repair"]:
+            self.check(databases=["default"])
         try:
             with exclusive():
-                self._migrate(options["backup"])
+                self._migrate(options["backup"], is_repair=options["repair"])
             with interruptible(lambda: "The database is migrated. Run upgrade again for the rest."):
                 self._reload(options["reload"])
         except BackupError as error:
@@ -56,13 +69,24 @@ class Command(BaseCommand):
         if not commands:
             self.stdout.write("Now restart web servers and workers, one after another.")
 
-    def _migrate(self, target: Path | None) -> None:
+    def _migrate(self, target: Path | None, *, is_repair: bool) -> None:
         migrations = pending_migrations()
         refuse_beside_workers(migrations)
+        if is_repair:
+            refuse_repair_beside_workers()
         path, _manifest = write_backup(target or _default_directory())
         self.stdout.write(f"backup={path}")
+        if is_repair:
+            self._repair()
         migrate(migrations, str(path))
         self.stdout.write(f"migrated={len(migrations)}")
+        if is_repair and migrations:
+            self._repair()  # triggers, which are those of this version only now
+
+    def _repair(self) -> None:
+        names = repair_tables()
+        self.stdout.write(f"repaired={len(names)} {' '.join(names)}".rstrip())
+        self.check(databases=["default"])
 
 
 def _default_directory() -> Path:

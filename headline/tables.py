@@ -1,0 +1,198 @@
+"""Columns and triggers that differ from what this version creates on this server: found, and repaired.
+
+Types of columns depend on the server that migrated: from MariaDB 10.7 on ids are of the type UUID, before that
+char(32), which is too short for what is written then. Collations and triggers may be lost with a dump.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.apps import apps as current_apps
+from django.apps.registry import Apps
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import Field, JSONField, UUIDField
+
+from articles.models.base.column_triggers import all_triggers
+
+_DIGITS = "char(32)"
+_CHARACTERS = "utf8mb4"
+_USUAL = f"{_CHARACTERS}_general_ci"
+_COLUMNS = (
+    "SELECT table_name, column_name, column_type, collation_name FROM information_schema.columns"
+    " WHERE table_schema = DATABASE()"
+)
+_DEFAULTS = (
+    "SELECT table_name, table_collation FROM information_schema.tables"
+    " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
+)
+_TRIGGERS = {
+    "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",
+    "mysql": "SELECT trigger_name, action_statement FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
+}
+_OPTIONS = re.compile(r" (?:CHARACTER SET|COLLATE) \w+")
+_WORDS = re.compile(r"[\w.]+")
+_ARTICLES = "articles_article"
+
+Column = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What is not as this version would create it."""
+
+    ids: list[Column]  #: columns of UUIDs that have room for 32 characters only
+    texts: list[Column]  #: columns with another collation than most
+    tables: list[str]  #: whose later columns would get another collation
+    is_database_other: bool  #: later tables would get another collation
+    triggers: dict[str, str]  #: name and statement of triggers that are missing or others
+    collation: str  #: of most columns
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called in a sentence."""
+        columns = [f"{table}.{column}" for table, column in sorted({*self.ids, *self.texts})]
+        return [*columns, *self.tables, *(["DATABASE"] if self.is_database_other else []), *sorted(self.triggers)]
+
+
+def find_differences() -> Differences:
+    """Compare the database with the models at its migrations; triggers only if all migrations are applied."""
+    loader = MigrationLoader(connection)
+    applied = set(loader.applied_migrations) & set(loader.graph.nodes)
+    is_complete = set(loader.graph.nodes) <= applied
+    apps = current_apps if is_complete else loader.project_state(sorted(applied)).apps
+    triggers = _other_triggers() if is_complete else {}
+    return _Columns(apps).differences(triggers) if connection.vendor == "mysql" else _only(triggers)
+
+
+def repair(found: Differences) -> None:
+    """Change columns, collations and triggers to what this version creates. A repair that failed can be repeated."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "mysql":
+            cursor.execute("SET foreign_key_checks = 0")  # or no column of a key could be changed
+        try:
+            for statement in [*_column_statements(found), *_trigger_statements(found)]:
+                cursor.execute(statement, None)
+        finally:
+            if connection.vendor == "mysql":
+                cursor.execute("SET foreign_key_checks = 1")
+
+
+def _only(triggers: dict[str, str]) -> Differences:
+    return Differences([], [], [], is_database_other=False, triggers=triggers, collation="")
+
+
+class _Columns:
+    """The columns of MariaDB or MySQL, beside the fields of these models."""
+
+    def __init__(self, apps: Apps) -> None:
+        models = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
+        self._fields = {(one._meta.db_table, field.column): field for one in models for field in _stored(one)}
+        self._tables = {model._meta.db_table for model in models}
+
+    @cached_property
+    def _found(self) -> dict[Column, tuple[str, str | None]]:
+        rows = ((table, column, kind, collation) for table, column, kind, collation in _rows(_COLUMNS))
+        return {
+            (table, name): (kind, collation) for table, name, kind, collation in rows if (table, name) in self._fields
+        }
+
+    def differences(self, triggers: dict[str, str]) -> Differences:
+        collation = self._usual_collation()
+        has_uuid = connection.features.has_native_uuid_field
+        ids = [one for one, (kind, _collation) in self._found.items() if has_uuid and self._is_short(one, kind)]
+        texts = [one for one, (_kind, own) in self._texts() if own != collation]
+        tables = [table for table, own in _rows(_DEFAULTS) if table in self._tables and own != collation]
+        ((of_database,),) = _rows("SELECT @@collation_database")
+        is_other = bool(self._found) and of_database != collation
+        return Differences(sorted(ids), sorted(set(texts) - set(ids)), sorted(tables), is_other, triggers, collation)
+
+    def _is_short(self, column: Column, kind: str) -> bool:
+        return isinstance(self._target(column), UUIDField) and kind == _DIGITS
+
+    def _target(self, column: Column) -> Field[Any, Any]:
+        return getattr(self._fields[column], "target_field", self._fields[column])
+
+    def _texts(self) -> Iterator[tuple[Column, tuple[str, str | None]]]:
+        """Those that get the usual collation, as their fields name none."""
+        for one, (kind, collation) in self._found.items():
+            if collation is not None and not isinstance(self._fields[one], JSONField) and not self._names_one(one):
+                yield one, (kind, collation)
+
+    def _names_one(self, column: Column) -> bool:
+        field = self._target(column)
+        return bool(getattr(field, "db_collation", "")) or "COLLATE" in (field.db_type(connection) or "")
+
+    def _usual_collation(self) -> str:
+        """That of most columns, as another one could make different values of a unique column equal."""
+        counts = Counter(own for _column, (_kind, own) in self._texts() if own and own.startswith(f"{_CHARACTERS}_"))
+        return max(counts, key=lambda name: (counts[name], name), default=_USUAL)
+
+
+def _stored(model: Any) -> list[Field[Any, Any]]:
+    return [field for field in model._meta.local_concrete_fields if field.column]
+
+
+def _column_statements(found: Differences) -> Iterator[str]:
+    quote = connection.ops.quote_name
+    if found.is_database_other:
+        name = quote(str(connection.settings_dict["NAME"]))
+        yield f"ALTER DATABASE {name} CHARACTER SET {_CHARACTERS} COLLATE {found.collation}"
+    for table in sorted({*found.tables, *(table for table, _column in [*found.ids, *found.texts])}):
+        definitions = _definitions(table)
+        changes = [_as_uuid(definitions[name]) for of, name in found.ids if of == table]
+        changes += [_collated(definitions[name], found.collation) for of, name in found.texts if of == table]
+        modified = [f"MODIFY {change}" for change in changes]
+        if table in found.tables:
+            modified.append(f"DEFAULT CHARACTER SET {_CHARACTERS} COLLATE {found.collation}")
+        yield f"ALTER TABLE {quote(table)} {', '.join(modified)}"
+
+
+def _definitions(table: str) -> dict[str, str]:
+    """The definitions of the columns, as the server writes them."""
+    ((_table, statement),) = _rows(f"SHOW CREATE TABLE {connection.ops.quote_name(table)}")
+    lines = (line.strip().removesuffix(",") for line in statement.splitlines())
+    return {line.split("`")[1]: line for line in lines if line.startswith("`")}
+
+
+def _as_uuid(definition: str) -> str:
+    return _OPTIONS.sub("", definition).replace(_DIGITS, "uuid", 1)
+
+
+def _collated(definition: str, collation: str) -> str:
+    name, kind, *rest = _OPTIONS.sub("", definition).split(" ", 2)
+    return " ".join([name, kind, f"CHARACTER SET {_CHARACTERS} COLLATE {collation}", *rest])
+
+
+def _other_triggers() -> dict[str, str]:
+    stored = dict(_rows(_TRIGGERS[connection.vendor]))
+    with connection.cursor() as cursor:
+        columns = connection.introspection.get_table_description(cursor, _ARTICLES)
+    wanted = all_triggers(connection.vendor, [column.name for column in columns])
+    return {name: statement for name, statement in wanted.items() if not _is_as(stored.get(name), statement)}
+
+
+def _is_as(stored: str | None, statement: str) -> bool:
+    """MariaDB and MySQL store what follows FOR EACH ROW; the order of conditions follows that of the columns."""
+    if stored is None:
+        return False
+    body = statement if connection.vendor == "sqlite" else statement.partition(" FOR EACH ROW ")[2]
+    return Counter(_WORDS.findall(stored)) == Counter(_WORDS.findall(body))
+
+
+def _trigger_statements(found: Differences) -> Iterator[str]:
+    for name, statement in found.triggers.items():
+        yield f"DROP TRIGGER IF EXISTS {name}"
+        yield statement
+
+
+def _rows(query: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
