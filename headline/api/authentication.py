@@ -1,10 +1,12 @@
-"""Token authentication: `Authorization: Token …`."""
+"""Token authentication: `Authorization: Bearer …` or, as before, `Token …`."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -12,9 +14,12 @@ from rest_framework.authentication import BaseAuthentication, get_authorization_
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from headline.api.models import ApiToken
+from headline.accounts.second_factor import has_second_factor, is_required
+from headline.accounts.single_sign_on import is_linked
+from headline.api.models import ApiToken, is_service_account
 
-KEYWORD = "Token"
+KEYWORD = "Bearer"
+_KEYWORDS = {KEYWORD.lower(), "token"}
 _LAST_USED_PRECISION = timedelta(minutes=5)
 
 
@@ -24,12 +29,15 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         """The owner and the token; None without the header. Raises `AuthenticationFailed`."""
         keyword, _space, secret = get_authorization_header(request).decode("latin-1").partition(" ")
-        if keyword.lower() != KEYWORD.lower():
+        if keyword.lower() not in _KEYWORDS:
             return None
         now = timezone.now()
         found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
+        if lacks_second_factor(found.user):
+            message = _("The owner of this token must set up a second factor first, in the newsroom.")
+            raise AuthenticationFailed(message, code="second_factor")
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found
@@ -39,6 +47,13 @@ class TokenAuthentication(BaseAuthentication):
         return KEYWORD
 
 
+def lacks_second_factor(owner: User) -> bool:
+    """Whether a role asks the owner of a token for a second factor that is not set up; programs cannot have one."""
+    if not is_required(owner) or has_second_factor(owner) or is_service_account(owner):
+        return False
+    return not (settings.SECOND_FACTOR_AT_PROVIDER and is_linked(owner))
+
+
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """The token scheme in the OpenAPI document."""
 
@@ -46,10 +61,6 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "tokenAuth"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """An `Authorization` header with a prefix."""
-        return {
-            "type": "apiKey",
-            "in": "header",
-            "name": "Authorization",
-            "description": _("A token, in a header that begins with “%s”.") % KEYWORD,
-        }
+        """A bearer token, which is what clients send unless they are told otherwise."""
+        description = _("A token, in a header that begins with “%s”; “Token” is taken, too.")
+        return {"type": "http", "scheme": "bearer", "description": description % KEYWORD}

@@ -123,7 +123,7 @@ class Schema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """The headers `Idempotency-Key` and `If-Match`."""
         headers = []
-        if self.method == "POST" and self.view.get_authenticators():
+        if self.method == "POST" and self.view.get_authenticators() and not getattr(self.view, "is_secret", False):
             description = (
                 "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
                 "hours, it returns the first response and has no further effect."

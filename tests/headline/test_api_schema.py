@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
 from articles.models import Article, Channel, Image, Note, Release, ReleaseMember, Revision
+from headline.api.models import ApiToken
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.image_files import image_bytes, sent
@@ -95,6 +96,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "articles_retrieve", live.pk, None, 200
     yield "channels_list", None, None, 200
     yield "token_create", None, {"username": "alice", "password": "secret"}, 200
+    yield from token_steps()
     yield "desk_articles_create", None, {"title": "新闻", "channel": "politics", "publish_at": NOON}, 201
     draft = Article.objects.latest("pk").pk
     yield "desk_articles_list", None, None, 200
@@ -116,6 +118,19 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield from image_transitions(draft)
     yield from release_transitions()
     yield from task_steps()
+
+
+def token_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_service_accounts_create", None, {"name": "wire", "purpose": "Copy", "roles": ["Author"]}, 201
+    robot = User.objects.get(username="wire").pk
+    yield "desk_service_accounts_list", None, None, 200
+    yield "desk_service_accounts_retrieve", robot, None, 200
+    yield "desk_service_accounts_partial_update", robot, {"purpose": "Agency copy"}, 200
+    yield "desk_tokens_create", None, {"name": "x", "scopes": ["desk:read"], "owner": "wire"}, 201
+    token = ApiToken.objects.get(name="x").pk
+    yield "desk_tokens_list", None, None, 200
+    yield "desk_tokens_retrieve", token, None, 200
+    yield "desk_tokens_destroy", token, None, 204
 
 
 def note_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:

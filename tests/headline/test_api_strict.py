@@ -14,6 +14,8 @@ from rest_framework.test import APIClient
 from articles import publishing
 from articles.models import Article, Image, Tag
 from articles.notes import add_note
+from headline.api.service_accounts import create_service_account
+from headline.api.tokens import issue
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
@@ -52,6 +54,10 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
         "/api/v1/desk/images/": str(Image.objects.get().pk),
         "/api/v1/tasks/": str(task.task_id),
+        "/api/v1/desk/tokens/": str(issue(editor, by=editor, name="probe")[0].pk),
+        "/api/v1/desk/service-accounts/": str(
+            create_service_account(name="wire", purpose="", roles=(), by=User.objects.get(username="root")).pk
+        ),
     }
 
 
