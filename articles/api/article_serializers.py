@@ -28,6 +28,7 @@ from articles.models import (
     status_at,
 )
 from articles.text import Change
+from articles.workflow import Transition
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
 
@@ -121,7 +122,10 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
-    author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    author = serializers.SlugRelatedField[Any](
+        slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
+        help_text=_("A username. Another than yours needs the permission to edit all articles."),
+    )  # fmt: skip
     owner = serializers.SlugRelatedField[Any](
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("The username of who has to finish it. Readers never see it."),
@@ -293,3 +297,17 @@ class RejectSerializer(Strict):
         required=False,
         help_text=_("The number of the revision that you read. If the text has changed since, nothing is rejected."),
     )
+
+
+class AllowedSerializer(serializers.Serializer[Any]):
+    """What the signed-in user may do with an article."""
+
+    transitions = serializers.ListField(child=serializers.ChoiceField([one.value for one in Transition]))
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    """Something to look at before publishing."""
+
+    field = serializers.CharField(help_text=_("Where it is."))
+    message = serializers.CharField()
+    passage = serializers.CharField(help_text=_("The passage; empty if it is about the whole field."))

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
-from articles.models import Article, Image, ImageUse
+from articles.models import (
+    Article,
+    ArticleTemplate,
+    Image,
+    ImageUse,
+    Notification,
+    SavedView,
+    SensitiveWord,
+    Tag,
+)
 from articles.notes import add_note
+from articles.publishing import gather_articles, make_preview_link, start_bulk_action
+from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
 from scheduling.services import add_task, read_database_clock
-from tests.articles.factories import make_article, make_release, soon
+from tests.articles.factories import make_article, make_channel, make_release, soon
 from tests.headline.test_api_schema import filled, operations
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +56,14 @@ def article(root: User) -> Article:
         add_task("mail.send", execute_time=read_database_clock(), parameters={})
         issue(root, by=root, name=f"token {number}")
         create_service_account(name=f"robot {number}", purpose="", roles=(), by=root)
+        make_channel(f"Channel {number}")
+        Tag.objects.create(name=f"Tag {number}")
+        ArticleTemplate.objects.create(name=f"Template {number}")
+        SavedView.objects.create(owner=root, name=f"View {number}", query="")
+        SensitiveWord.objects.create(text=f"forbidden word {number}")
+        Notification.objects.create(user=root, kind="approved", article_title="A", at=past)
+        make_preview_link(first, by=root, lasts=timedelta(days=1))
+        start_bulk_action(gather_articles(Transition.SUBMIT, [(first.pk, "A")], by=root))
     first.title = "A later headline"
     first.save()
     ImageUse.objects.bulk_create(ImageUse(article=one, image=images[0]) for one in (first, second))
