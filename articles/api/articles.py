@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -45,11 +46,16 @@ from scheduling.unknown_fields import EmptyBody
 _LOOKUPS = {
     "author": "author",
     "channel": "channel",
+    "external_id": "external_id",
+    "ids": "pk__in",
     "owner": "owner",
     "since": "goes_live_at__gte",
+    "slug": "slug",
     "tag": "tags",
     "until": "goes_live_at__lt",
 }
+
+_ARTICLE = re.compile(r"/article/([1-9]\d{0,17})/", re.ASCII)
 
 BODIES: dict[Input, type[Serializer[Any]]] = {
     Input.NONE: EmptyBody,
@@ -87,7 +93,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         Article.objects.select_related("channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS)
     ).prefetch_related("tags", "stage_approvals")
     lookup_value_converter = "int"
-    ordering = ("-id",)
+    ordering: tuple[str, ...] = ("-id",)
     is_versioned = True
 
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
@@ -99,6 +105,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         for name, condition in (("state", in_states), ("status", in_statuses)):
             if filters.get(name):
                 queryset = queryset.filter(condition(filters[name], read_database_clock()))
+        if address := filters.get("address"):
+            found = _ARTICLE.search(address)
+            queryset = queryset.filter(pk=found[1] if found else 0)
+        if order := filters.get("ordering"):
+            name = order.removeprefix("-")
+            self.ordering = (order,) if name == "id" else (order, "-id" if order.startswith("-") else "id")
+            queryset = queryset.filter(goes_live_at__isnull=False) if name == "goes_live_at" else queryset
         queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
         return containing(queryset, filters.get("q", ""))
 

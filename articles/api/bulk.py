@@ -136,6 +136,10 @@ class BulkActionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsro
         started: QuerySet[BulkAction] = super().get_queryset().filter(started_at__isnull=False)
         return started.filter(user=self.request.user.pk)
 
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
+        """Lists have no row for each article."""
+        return BulkActionSerializer if self.action == "list" else BulkReportSerializer
+
     def retrieve(self, request: Request, pk: int) -> Response:
         """With a row for each article."""
         return Response(BulkReportSerializer(self.get_object()).data)
