@@ -295,6 +295,12 @@ class ImageInUse(ArticleError):
         self.titles = titles
 
 
+class InUse(ArticleError):
+    """What still refers to it keeps it from being deleted."""
+
+    code = "in_use"
+
+
 class UnknownImage(ArticleError):
     """A text refers to images that do not exist."""
 

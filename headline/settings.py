@@ -291,6 +291,8 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = True
 # Images are processed in memory; a larger file is read to its end and refused.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+# Private networks from which programs may fetch images by address, such as that of an archive.
+FETCH_NETWORKS = env.networks("FETCH_NETWORKS")
 FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest image plus the rest of the form
 
 # Mail
@@ -382,9 +384,12 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ArticleState": "articles.models.State",
         "ArticleStatus": "articles.models.Article.Status",
+        "CalendarKind": "articles.desk.calendar.entries.Kind",
         "CoverMode": "articles.models.CoverMode",
+        "NotificationKind": "articles.models.Notification.Kind",
         "ReleaseAction": "articles.models.ReleaseMember.Action",
         "ReleaseStatus": "articles.models.Release.Status",
+        "ReviewStage": "articles.models.ReviewStage.Kind",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
     },
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "headline.api.schema.name_numbers"],

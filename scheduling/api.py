@@ -37,7 +37,7 @@ from scheduling.serializers import (
     TaskFilterSerializer,
     TaskSerializer,
 )
-from scheduling.unknown_fields import StrictView
+from scheduling.unknown_fields import EmptyBody, StrictView
 
 STATUS_OF: dict[type[SchedulingError], int] = {
     InvalidTask: status.HTTP_400_BAD_REQUEST,
@@ -124,6 +124,18 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         if not services.cancel_task(task_id):
             raise TaskNotPending
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        operation_id="tasks_retry", summary="Retry a task", request=None, responses=TaskSerializer, parameters=_BY_ID
+    )
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, task_id: int) -> Response:
+        """Give a failed or cancelled task all its attempts again, from now on; also one that this application runs."""
+        self.checked(EmptyBody)
+        if not self.get_queryset().filter(task_id=task_id).exists():
+            raise NotFound
+        services.retry_task(task_id)
+        return Response(self._represent(task_id))
 
     @extend_schema(
         operation_id="tasks_poll",

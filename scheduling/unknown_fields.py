@@ -72,7 +72,8 @@ class StrictView(View):
             return {}
         form, query = self.filter_class(), self.request.query_params
         several = {name for name, field in form.fields.items() if isinstance(field, serializers.MultipleChoiceField)}  # type: ignore[attr-defined]
-        given = {name: query.getlist(name) if name in several else query[name] for name in query}
+        own = [name for name in query if name in form.fields]  # type: ignore[attr-defined]
+        given = {name: query.getlist(name) if name in several else query[name] for name in own}
         form = self.filter_class(data=given)
         form.is_valid(raise_exception=True)
         return dict(form.validated_data)

@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from articles import publishing
-from articles.api.fields import AtOnceField, InstantField, ShiftField
+from articles.api.fields import AtOnceField, InstantField, NumbersField, ShiftField, StatusesField
 from articles.api.reader_serializers import ArticleFilterSerializer
 from articles.models import (
     LINES,
@@ -29,10 +29,12 @@ from articles.models import (
     status_at,
 )
 from articles.text import Change, one_line
+from articles.workflow import Transition
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import Strict
 
 Status = Article.Status
+ORDERINGS = ("-id", "id", "-updated_at", "updated_at", "-goes_live_at", "goes_live_at")
 
 
 class DeskFilterSerializer(ArticleFilterSerializer):
@@ -41,7 +43,20 @@ class DeskFilterSerializer(ArticleFilterSerializer):
     state = serializers.MultipleChoiceField(
         choices=State.choices, required=False, help_text=_("What readers see, by name. May be repeated.")
     )
-    status = serializers.MultipleChoiceField(choices=Status.choices, required=False, help_text=_("May be repeated."))
+    status = StatusesField(
+        Status, required=False, help_text=_("By number, or by word, such as `published`. May be repeated.")
+    )
+    ids = NumbersField(required=False, help_text=_("Ids, separated by commas, at most 100."))
+    slug = serializers.CharField(max_length=200, required=False, help_text=_("Those with this slug."))
+    external_id = serializers.CharField(
+        max_length=400, required=False, help_text=_("The one that was imported with this id.")
+    )
+    address = serializers.CharField(
+        max_length=2000, required=False, help_text=_("The one with this address on the site, also a former one.")
+    )
+    ordering = serializers.ChoiceField(
+        ORDERINGS, required=False, help_text=_("Those without a time to go live are left out if that is the order.")
+    )
     owned = serializers.BooleanField(
         required=False, help_text=_("Only articles that the signed-in user has to finish.")
     )
@@ -133,7 +148,10 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
     tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
-    author = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
+    author = serializers.SlugRelatedField[Any](
+        slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
+        help_text=_("A username. Another than yours needs the permission to edit all articles."),
+    )  # fmt: skip
     owner = serializers.SlugRelatedField[Any](
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("The username of who has to finish it. Readers never see it."),
@@ -146,6 +164,7 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         write_only=True, required=False,
         help_text=_("The `updated_at` you started from: the change is refused if another user has saved since."),
     )  # fmt: skip
+    status_name = serializers.SerializerMethodField(help_text=_("The status as a word."))
     state = serializers.SerializerMethodField(help_text=_("What readers see at the time of the response."))
     published_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers could see it."))
     created_at = InstantField(read_only=True)
@@ -165,8 +184,8 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     class Meta:
         model = Article
         fields = [
-            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "state", "status_reason", "publish_at",
-            "unpublish_at", "embargo_until", "published_at", "created_at", "updated_at", "revision",
+            "id", *Text.FIELDS, "author", "owner", "due_at", "status", "status_name", "state", "status_reason",
+            "publish_at", "unpublish_at", "embargo_until", "published_at", "created_at", "updated_at", "revision",
             "retraction_notice", "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
@@ -183,6 +202,11 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         since = article.seen_since(self._now)
         published_at = since and InstantField().to_representation(since)
         return {**shown, "status": status_at(article, self._now).value, "published_at": published_at}
+
+    @extend_schema_field(serializers.ChoiceField(choices=[(one.name.lower(), one.label) for one in Status]))
+    def get_status_name(self, article: Article) -> str:
+        """As in `status`, by name."""
+        return status_at(article, self._now).name.lower()
 
     @extend_schema_field(serializers.ChoiceField(choices=State.choices))
     def get_state(self, article: Article) -> str:
@@ -310,3 +334,17 @@ class RejectSerializer(Strict):
         required=False,
         help_text=_("The number of the revision that you read. If the text has changed since, nothing is rejected."),
     )
+
+
+class AllowedSerializer(serializers.Serializer[Any]):
+    """What the signed-in user may do with an article."""
+
+    transitions = serializers.ListField(child=serializers.ChoiceField([one.value for one in Transition]))
+
+
+class CheckSerializer(serializers.Serializer[Any]):
+    """Something to look at before publishing."""
+
+    field = serializers.CharField(help_text=_("Where it is."))
+    message = serializers.CharField()
+    passage = serializers.CharField(help_text=_("The passage; empty if it is about the whole field."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -19,7 +20,9 @@ from rest_framework.serializers import BaseSerializer, Serializer
 
 from articles import publishing
 from articles.api.article_serializers import (
+    AllowedSerializer,
     ApprovalSerializer,
+    CheckSerializer,
     DeskArticleSerializer,
     DeskFilterSerializer,
     EmbargoSerializer,
@@ -30,7 +33,10 @@ from articles.api.article_serializers import (
     ScheduleSerializer,
     UpdateTimeSerializer,
 )
-from articles.api.base import NewsroomView
+from articles.api.screens import OnScreen, delete_on
+from articles.checks import problems
+from articles.desk.editor.checks import draft_of
+from articles.desk.transitions import offered
 from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at, in_states, in_statuses, with_releases
 from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
@@ -40,11 +46,16 @@ from scheduling.unknown_fields import EmptyBody
 _LOOKUPS = {
     "author": "author",
     "channel": "channel",
+    "external_id": "external_id",
+    "ids": "pk__in",
     "owner": "owner",
     "since": "goes_live_at__gte",
+    "slug": "slug",
     "tag": "tags",
     "until": "goes_live_at__lt",
 }
+
+_ARTICLE = re.compile(r"/article/([1-9]\d{0,17})/", re.ASCII)
 
 BODIES: dict[Input, type[Serializer[Any]]] = {
     Input.NONE: EmptyBody,
@@ -71,8 +82,9 @@ def containing(articles: QuerySet[Article], words: str) -> QuerySet[Article]:
     list=extend_schema(summary="Articles in every state, newest first", parameters=[DeskFilterSerializer]),
     retrieve=extend_schema(summary="One article in any state"),
     create=extend_schema(summary="Write a draft"),
+    duplicate=extend_schema(responses={201: DeskArticleSerializer}),
 )
-class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, NewsroomView):
+class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, OnScreen):
     """Articles in every state."""
 
     serializer_class = DeskArticleSerializer
@@ -81,7 +93,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         Article.objects.select_related("channel", "author", "owner", "soft_lock__user", *_UPDATE_RELATIONS)
     ).prefetch_related("tags", "stage_approvals")
     lookup_value_converter = "int"
-    ordering = ("-id",)
+    ordering: tuple[str, ...] = ("-id",)
     is_versioned = True
 
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
@@ -93,6 +105,13 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         for name, condition in (("state", in_states), ("status", in_statuses)):
             if filters.get(name):
                 queryset = queryset.filter(condition(filters[name], read_database_clock()))
+        if address := filters.get("address"):
+            found = _ARTICLE.search(address)
+            queryset = queryset.filter(pk=found[1] if found else 0)
+        if order := filters.get("ordering"):
+            name = order.removeprefix("-")
+            self.ordering = (order,) if name == "id" else (order, "-id" if order.startswith("-") else "id")
+            queryset = queryset.filter(goes_live_at__isnull=False) if name == "goes_live_at" else queryset
         queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
         return containing(queryset, filters.get("q", ""))
 
@@ -108,8 +127,9 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         return self.respond_with(form.data["id"], status.HTTP_201_CREATED)
 
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
-        """The signed-in user is the author."""
-        serializer.save(author=self.request.user, by=self.request.user)
+        """The signed-in user is the author, unless another is named."""
+        author = serializer.validated_data.pop("author", None) or self.request.user
+        serializer.save(author=author, by=self.request.user)
 
     @extend_schema(summary="Change an article")
     def partial_update(self, request: Request, pk: int) -> Response:
@@ -119,6 +139,37 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         serializer.is_valid(raise_exception=True)
         self.if_match(article, lambda: serializer.save(by=request.user))
         return self.respond_with(pk)
+
+    @extend_schema(summary="Delete an article")
+    def destroy(self, request: Request, pk: int) -> Response:
+        """For good, with its revisions and notes; its audit entries stay."""
+        article = self.get_object()
+        self.if_match(article, lambda: delete_on(self.screen, self.plain_request, article))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="desk_articles_duplicate", summary="Duplicate an article", request=None)
+    @action(detail=True, methods=["post"])
+    def duplicate(self, request: Request, pk: int) -> Response:
+        """A new draft with its newest text, without its times."""
+        self.checked(EmptyBody)
+        return self.respond_with(publishing.duplicate(self.get_object(), by=request.user).pk, status.HTTP_201_CREATED)
+
+    @extend_schema(
+        operation_id="desk_articles_transitions", summary="What you may do with it now", responses=AllowedSerializer
+    )
+    @action(detail=True, methods=["get"])
+    def transitions(self, request: Request, pk: int) -> Response:
+        """The transitions that its state, its author and your permissions allow."""
+        allowed = offered(self.get_object(), request.user, read_database_clock())
+        return Response(AllowedSerializer({"transitions": [one.value for one in allowed]}).data)
+
+    @extend_schema(
+        operation_id="desk_articles_checks", summary="Checks before publishing", responses=CheckSerializer(many=True)
+    )
+    @action(detail=True, methods=["get"], pagination_class=None)
+    def checks(self, request: Request, pk: int) -> Response:
+        """What to look at in the newest text; nothing of it keeps the article from being published."""
+        return Response(CheckSerializer(problems(draft_of(self.get_object())), many=True).data)
 
     @extend_schema(operation_id="desk_articles_claim", summary="Claim for review", request=None)
     @action(detail=True, methods=["post"])

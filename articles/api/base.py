@@ -27,11 +27,13 @@ from articles.exceptions import (
     EditConflict,
     ImageGone,
     ImageInUse,
+    InUse,
     LockedByAnother,
     NotAllowed,
     NoteChanged,
     NoteGone,
     NotStored,
+    RescheduledByOther,
     RevisionChanged,
     RevisionGone,
     TooLong,
@@ -42,6 +44,8 @@ from scheduling.services import lock_by_ids, retried
 from scheduling.unknown_fields import StrictView
 
 IF_MATCH = "If-Match"
+FIELDS, PICKED = "fields", ("list", "retrieve")
+"""The parameter that picks fields, and the actions that take it."""
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
@@ -50,11 +54,13 @@ STATUS_OF: dict[type[ArticleError], int] = {
     EditConflict: status.HTTP_409_CONFLICT,
     LockedByAnother: status.HTTP_409_CONFLICT,
     RevisionChanged: status.HTTP_409_CONFLICT,
+    RescheduledByOther: status.HTTP_409_CONFLICT,
     NoteChanged: status.HTTP_409_CONFLICT,
     NoteGone: status.HTTP_404_NOT_FOUND,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
     ImageInUse: status.HTTP_409_CONFLICT,
+    InUse: status.HTTP_409_CONFLICT,
     ImageGone: status.HTTP_404_NOT_FOUND,
     NotStored: status.HTTP_507_INSUFFICIENT_STORAGE,
     ArticleError: status.HTTP_400_BAD_REQUEST,
@@ -100,11 +106,14 @@ class NewsroomView(StrictView, View):
     permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), HasReadPermission)
     read_permissions: Collection[str] = READ_WITH
     is_versioned = False
+    takes_fields = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Set the actor for the audit log, now that the request is authenticated."""
         super().initial(request, *args, **kwargs)
         set_actor(request.user)
+        if self._picks:
+            self._refuse_unknown_names()
         if IF_MATCH in request.headers and not (self.is_versioned and self.detail):
             raise ValidationError({IF_MATCH: [_("This URL does not support If-Match.")]}, code="no_versions")
 
@@ -116,6 +125,33 @@ class NewsroomView(StrictView, View):
         """The current representation of an object, with its `ETag`."""
         data = self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
         return Response(data, status, headers={"ETag": etag_of(data)})
+
+    def known_parameters(self) -> list[str]:
+        """With `fields`, where rows are read."""
+        known = super().known_parameters()
+        return sorted({*known, FIELDS}) if self.action in PICKED else known
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
+        """Leave out the fields that are not asked for; the `ETag` is still that of the whole row."""
+        if self._picks and response.status_code == status.HTTP_200_OK:
+            is_page = self.action == "list" and "results" in response.data
+            for row in response.data["results"] if is_page else [response.data]:
+                for name in row.keys() - set(request.query_params[FIELDS].split(",")):
+                    del row[name]
+        return super().finalize_response(request, response, *args, **kwargs)
+
+    @property
+    def _picks(self) -> bool:
+        return getattr(self, "action", None) in PICKED and FIELDS in self.request.query_params
+
+    def _refuse_unknown_names(self) -> None:
+        """Raise `ValidationError` for names in `fields` that are none of a row's."""
+        known = [str(name) for name in self.get_serializer_class()().fields]
+        for name in self.request.query_params[FIELDS].split(","):
+            if name not in known:
+                text = _("There is no field “%(name)s”. Known are: %(names)s.")
+                names = {"name": name[:80], "names": ", ".join(known)}
+                raise ValidationError({FIELDS: [text % names]}, code="unknown_field")
 
     def if_match(self, instance: Model, action: Callable[[], R]) -> R:
         """Run `action`, but only on the version in `If-Match` if the request has one. Raises `VersionChanged`."""

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models.enums import Choices
 from django.utils import timezone
 from django.utils.dateparse import parse_duration
 from django.utils.translation import gettext_lazy as _
@@ -76,3 +77,31 @@ class ShiftField(serializers.DurationField):
         if span is None:
             self.fail("invalid")
         return span
+
+
+class StatusesField(serializers.MultipleChoiceField):
+    """Statuses by word, such as `published`, or by number."""
+
+    def __init__(self, kind: type[Choices], **options: Any) -> None:
+        self.words = {status.name.lower(): status.value for status in kind}
+        super().__init__(choices=kind.choices, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The numbers. Raises `ValidationError`."""
+        return super().to_internal_value([self.words.get(str(one).lower(), one) for one in data])
+
+
+class NumbersField(serializers.CharField):
+    """Ids, separated by commas."""
+
+    default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
+        "invalid": _("Give up to %(most)d ids, separated by commas."),
+    }
+    MOST = 100
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The ids. Raises `ValidationError`."""
+        texts = super().to_internal_value(data).split(",")
+        if len(texts) > self.MOST or not all(re.fullmatch(r"[1-9]\d{0,17}", one, re.ASCII) for one in texts):
+            raise serializers.ValidationError(self.error_messages["invalid"] % {"most": self.MOST}, code="invalid")
+        return list(map(int, texts))

@@ -86,14 +86,25 @@ class ImageSerializer(Strict, ReaderImageSerializer):
         return [{"id": use.article_id, "title": use.article.title} for use in image.newest_uses]  # type: ignore[attr-defined]
 
 
-class UploadSerializer(Strict):
-    """A file with its texts."""
+class TextsSerializer(Strict):
+    """The texts of a new image."""
 
-    file = serializers.FileField(help_text=_("JPEG, PNG, WebP, AVIF or a still GIF, of at most 20 MB."))
     alt = serializers.CharField(max_length=500, help_text=_("Describes the image for users who cannot see it."))
     title = serializers.CharField(max_length=200, required=False, help_text=_("Left out: the file's name."))
     caption = serializers.CharField(max_length=1000, required=False)
     credit = serializers.CharField(max_length=200, required=False)
+
+
+class UploadSerializer(TextsSerializer):
+    """A file with its texts."""
+
+    file = serializers.FileField(help_text=_("JPEG, PNG, WebP, AVIF or a still GIF, of at most 20 MB."))
+
+
+class AddressSerializer(TextsSerializer):
+    """Where a file is, with its texts."""
+
+    address = serializers.CharField(max_length=2000, help_text=_("A public address of HTTP or HTTPS."))
 
 
 class FavouriteSerializer(Strict):

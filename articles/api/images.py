@@ -19,6 +19,7 @@ from rest_framework.settings import api_settings
 from articles import images
 from articles.api.base import NewsroomView
 from articles.api.image_serializers import (
+    AddressSerializer,
     FavouriteSerializer,
     ImageFilterSerializer,
     ImageSerializer,
@@ -27,9 +28,11 @@ from articles.api.image_serializers import (
 )
 from articles.images import ADD, CHANGE, DELETE, VIEW
 from articles.models import Image, ImageUse
+from articles.permissions import require
 from articles.review import MOST_BYTES
 from headline.api.schema import ErrorSerializer
 
+SAME_FILE = gettext_lazy("The same file exists already.")
 LISTED_USES = 50
 """Articles that are listed with an image."""
 
@@ -75,7 +78,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         request={"multipart/form-data": UploadSerializer},
         responses={
             201: ImageSerializer,
-            200: OpenApiResponse(ImageSerializer, description=gettext_lazy("The same file exists already.")),
+            200: OpenApiResponse(ImageSerializer, description=SAME_FILE),
             507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored.")),
         },
     )
@@ -84,9 +87,23 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
         values = self.checked(UploadSerializer)
-        uploaded = images.upload(values.pop("file"), by=request.user, **values)
+        return self._add(values.pop("file"), values)
+
+    def _add(self, file: Any, texts: dict[str, Any]) -> Response:
+        uploaded = images.upload(file, by=self.request.user, **texts)
         data = self.get_serializer(self.get_queryset().get(pk=uploaded.image.pk)).data
         return Response(data, status=status.HTTP_201_CREATED if uploaded.is_new else status.HTTP_200_OK)
+
+    @extend_schema(
+        operation_id="desk_images_fetch", summary="Add an image by its address", request=AddressSerializer,
+        responses={201: ImageSerializer, 200: OpenApiResponse(ImageSerializer, description=SAME_FILE)},
+    )  # fmt: skip
+    @action(detail=False, methods=["post"])
+    def fetch(self, request: Request) -> Response:
+        """From a public address, within seconds; then as an uploaded file."""
+        values = self.checked(AddressSerializer)
+        require(ADD, request.user)
+        return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
 
     @extend_schema(summary="Change an image's texts or focal point")
     def partial_update(self, request: Request, pk: str) -> Response:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles import releases
-from articles.api.fields import AtOnceField, InstantField
+from articles.api.fields import AtOnceField, InstantField, StatusesField
 from articles.models import Article, Release, ReleaseMember
 from scheduling.unknown_fields import Strict
 
@@ -59,8 +59,8 @@ class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
 class ReleaseFilterSerializer(serializers.Serializer[Any]):
     """Filters of the release list."""
 
-    status = serializers.MultipleChoiceField(
-        choices=Release.Status.choices, required=False, help_text=_("May be repeated.")
+    status = StatusesField(
+        Release.Status, required=False, help_text=_("By number, or by word, such as `scheduled`. May be repeated.")
     )
 
 

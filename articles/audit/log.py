@@ -86,6 +86,11 @@ def source(name: AuditEntry.Source, *, by: Actor | None = None) -> Iterator[None
         _context.reset(token)
 
 
+def present_source() -> AuditEntry.Source:
+    """The source of entries now."""
+    return _context.get().source
+
+
 def set_actor(by: Actor) -> None:
     """Set the actor within the present source, once known."""
     _context.set(AuditContext(_context.get().source, by))

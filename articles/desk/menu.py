@@ -28,7 +28,7 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
-    (_("Users"), ["User", "Group", "ApiToken", "AuditEntry"]),
+    (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""
 
@@ -53,6 +53,7 @@ ICONS = {
     "User": "person",
     "Group": "group",
     "ApiToken": "key",
+    "ServiceAccount": "smart_toy",
 }
 
 

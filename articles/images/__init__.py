@@ -1,5 +1,6 @@
 """The image library: uploads, renditions, which articles use an image, and images in HTML."""
 
+from articles.images.fetch import fetch
 from articles.images.html import IN_A_COLUMN, absolute, gather_covers, gather_images, markup, with_renditions
 from articles.images.library import (
     ADD,
@@ -33,6 +34,7 @@ __all__ = [
     "change_image",
     "delete_image",
     "favour",
+    "fetch",
     "gather_covers",
     "gather_images",
     "markup",

@@ -15,6 +15,7 @@ from articles.publishing.autosave import (
     submit_form,
 )
 from articles.publishing.bulk import (
+    MOST,
     advance_bulk_action,
     gather_articles,
     may_be_undone,
@@ -120,6 +121,7 @@ __all__ = [
     "FieldDiff",
     "IN_REVIEW",
     "LINK",
+    "MOST",
     "NAMES",
     "NO_APPROVAL",
     "Outcome",

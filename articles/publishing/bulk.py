@@ -19,7 +19,7 @@ from django.utils import translation
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, Source, StateSnapshot, source
+from articles.audit import Actor, Source, StateSnapshot, present_source, source
 from articles.exceptions import ArticleError, InvalidSchedule, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
@@ -41,14 +41,22 @@ PAUSE = 0.02  # seconds between two chunks, in which others can lock the article
 SHARE = 10.0  # seconds a worker spends on one bulk action before other tasks have their turn
 
 State = BulkActionItem.State
+_SOURCE = "source"  # among the parameters of bulk actions by program
 _TIMES = ("publish_at", "embargo_until", "unpublish_at")
 
 
 @retried
-def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]], *, by: Actor) -> BulkAction:
+def gather_articles(
+    transition: Transition,
+    articles: Sequence[tuple[int, str]],
+    *,
+    by: Actor,
+    revisions: Mapping[str, int] | None = None,
+) -> BulkAction:
     """Store a bulk action for these articles, given as id and headline, without starting it.
 
-    Raises `NotAllowed`, and `TooMany` above `MOST`.
+    An approval is of the `revisions` that were read, by id; left out, of those under review now, which are shown before
+    it starts. Raises `NotAllowed`, and `TooMany` above `MOST`.
     """
     require(TRANSITIONS[transition].permission, by)
     if len(articles) > MOST:
@@ -57,6 +65,8 @@ def gather_articles(transition: Transition, articles: Sequence[tuple[int, str]],
     BulkAction.objects.filter(pk__in=list(BulkAction.objects.outdated(now).values_list("pk", flat=True))).delete()
     bulk_action = BulkAction.objects.create(user_id=_id_of(by), transition=transition, created_at=now)
     shown = _shown([pk for pk, _title in articles]) if TRANSITIONS[transition].input is Input.REVISION else {}
+    if revisions is not None:
+        shown = {pk: {**values, "revision": revisions[str(pk)]} for pk, values in shown.items()}
     items = [
         BulkActionItem(bulk_action=bulk_action, article_id=pk, title=title, **shown.get(pk, {}))
         for pk, title in articles
@@ -81,7 +91,11 @@ def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = 
     rule = TRANSITIONS[Transition(bulk_action.transition)]
     if rule.input is Input.TIME and publish_at is None and not bulk_action.is_undo:
         raise InvalidSchedule(_("Enter a date and a time, such as 2026-11-21 07:00."))
-    parameters = {"publish_at": checked_time(publish_at).isoformat()} if publish_at else {"minutes": minutes}
+    parameters: dict[str, Any] = {"minutes": minutes}
+    if publish_at:
+        parameters = {"publish_at": checked_time(publish_at).isoformat()}
+    if present_source() is Source.API:
+        parameters[_SOURCE] = Source.API.value
     now, language = read_database_clock(), translation.get_language() or ""
     if publish_at:
         refuse_past(publish_at, now, by=bulk_action.user)
@@ -141,7 +155,7 @@ def advance_bulk_action(bulk_action_id: int) -> bool:
     with (
         speaking_to(bulk_action.user),
         translation.override(bulk_action.language),
-        source(Source.ADMIN, by=bulk_action.user),
+        source(Source(bulk_action.parameters.get(_SOURCE, Source.ADMIN)), by=bulk_action.user),
     ):
         handled = _do_some(bulk_action, items)
     results = ((item.pk, item.state, item.reason, item.before, item.entry) for item in handled)
@@ -258,7 +272,7 @@ def _perform(article: Article, bulk_action: BulkAction, item: BulkActionItem) ->
 
 def _given(bulk_action: BulkAction) -> dict[str, Any]:
     """The time or the minutes."""
-    given = dict(bulk_action.parameters)
+    given = {name: value for name, value in bulk_action.parameters.items() if name != _SOURCE}
     if given.get("publish_at"):
         given["publish_at"] = parse_datetime(given["publish_at"])
     return given

@@ -7,7 +7,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
+from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -21,9 +22,18 @@ from unfold.widgets import (
 )
 
 from articles.desk.autocomplete import ChoosingScreens
+from articles.desk.retry import RetriedScreens
+from articles.desk.staff import givable, may_administer, role_described
 from articles.models import named
 from articles.text import format_time_briefly
-from headline.api.models import ApiToken, Scope
+from headline.api.models import ApiToken, Scope, ServiceAccount
+from headline.api.service_accounts import (
+    ADD_USER,
+    CHANGE_USER,
+    NameTaken,
+    change_service_account,
+    create_service_account,
+)
 from headline.api.tokens import issue, revoke
 
 DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a year")))
@@ -168,3 +178,85 @@ class ApiTokenAdmin(ChoosingScreens):
 
 def _may_choose_owner(request: HttpRequest) -> bool:
     return isinstance(request.user, User) and request.user.is_superuser
+
+
+class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
+    """A service account: name, purpose and roles."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=150, validators=[UnicodeUsernameValidator()], widget=UnfoldAdminTextInputWidget
+    )
+    roles = forms.ModelMultipleChoiceField(
+        label=_("Roles"), queryset=Group.objects.all(), widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    class Meta:
+        model = ServiceAccount
+        fields = ["purpose"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.pk:
+            self.fields["name"].disabled = True
+            self.initial["name"], self.initial["roles"] = self.instance.user.username, self.instance.user.groups.all()
+
+    def clean_name(self) -> str:
+        """A name that no other user has."""
+        name: str = self.cleaned_data["name"]
+        if self.instance.pk is None and User.objects.filter(username=name).exists():
+            raise forms.ValidationError(NameTaken.message, code=NameTaken.code)
+        return name
+
+
+@admin.register(ServiceAccount)
+class ServiceAccountAdmin(RetriedScreens):
+    """Programs that act by tokens. They are deactivated on the page of the user."""
+
+    form = ServiceAccountForm
+    fields = ("name", "purpose", "roles")
+    keeps_history = False  # the audit log has it
+    nothing_yet = _("A program that acts by tokens, with roles but without a password.")
+    list_display = ["user", "purpose", "created_by", "created"]
+    list_select_related = ["user", "created_by"]
+    search_fields = ["user__username", "purpose"]
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, with the roles that the user may give."""
+        form: Any = super().get_form(request, obj, change=change, **{**options, "fields": ["purpose"]})
+        form.base_fields["roles"].queryset = givable(Group, request.user)
+        form.base_fields["roles"].label_from_instance = role_described
+        return form
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Through the service, which checks permissions again."""
+        values = {"purpose": form.cleaned_data["purpose"], "roles": form.cleaned_data["roles"]}
+        if change:
+            change_service_account(obj, by=request.user, **values)
+        else:
+            made = create_service_account(name=form.cleaned_data["name"], by=request.user, **values)
+            obj.pk, obj.user = made.pk, made.user
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As for users."""
+        return request.user.has_perm("auth.view_user")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """As for users."""
+        return request.user.has_perm(ADD_USER)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As for users."""
+        return request.user.has_perm(CHANGE_USER) and (obj is None or may_administer(request.user, obj.user))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """The user is deleted instead."""
+        return False
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """As for users."""
+        return self.has_view_permission(request)
+
+    @admin.display(description=pgettext_lazy("of a token", "created"), ordering="created_at")
+    def created(self, account: ServiceAccount) -> str:
+        """When it was created."""
+        return format_time_briefly(account.created_at)

@@ -1,4 +1,4 @@
-"""Token authentication: `Authorization: Token …`."""
+"""Token authentication: `Authorization: Bearer …` or, as before, `Token …`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from headline.accounts.second_factor import may_act_without_session
-from headline.api.models import ApiToken
+from headline.api.models import ApiToken, is_service_account
 
-KEYWORD = "Token"
+KEYWORD = "Bearer"
+_KEYWORDS = {KEYWORD.lower(), "token"}
 _LAST_USED_PRECISION = timedelta(minutes=5)
 
 
@@ -25,15 +26,15 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         """The owner and the token; None without the header. Raises `AuthenticationFailed`."""
         keyword, _space, secret = get_authorization_header(request).decode("latin-1").partition(" ")
-        if keyword.lower() != KEYWORD.lower():
+        if keyword.lower() not in _KEYWORDS:
             return None
         now = timezone.now()
         found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
-        if not may_act_without_session(found.user):
-            reason = _("The owner’s role needs a second factor, which is not set up.")
-            raise AuthenticationFailed(reason, "second_factor")
+        if not (is_service_account(found.user) or may_act_without_session(found.user)):  # programs can set up no factor
+            message = _("The owner of this token must set up a second factor first, in the newsroom.")
+            raise AuthenticationFailed(message, code="second_factor")
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found
@@ -50,10 +51,6 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "tokenAuth"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """An `Authorization` header with a prefix."""
-        return {
-            "type": "apiKey",
-            "in": "header",
-            "name": "Authorization",
-            "description": _("A token, in a header that begins with “%s”.") % KEYWORD,
-        }
+        """A bearer token, which is what clients send unless they are told otherwise."""
+        description = _("A token, in a header that begins with “%s”; “Token” is taken, too.")
+        return {"type": "http", "scheme": "bearer", "description": description % KEYWORD}

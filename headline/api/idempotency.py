@@ -70,6 +70,8 @@ class IdempotencyMiddleware:
         user = _authenticated_user(request, view)
         if user is None:
             return None
+        if getattr(view.cls, "is_secret", False):
+            return _error(400, "idempotency_key_invalid", _("The response has a secret, which is not stored."))
         if not _KEY.fullmatch(key):
             message = _("Idempotency-Key must be 1 to %(length)d printable ASCII characters.")
             return _error(400, "idempotency_key_invalid", message % {"length": KEY_LENGTH})

@@ -1,4 +1,4 @@
-"""Stored responses for the `Idempotency-Key` header, and API tokens."""
+"""Stored responses for the `Idempotency-Key` header, API tokens and service accounts."""
 
 from __future__ import annotations
 
@@ -46,6 +46,32 @@ class IdempotentRequest(models.Model):
 
     def __str__(self) -> str:
         return str(self.key)
+
+
+class ServiceAccount(models.Model):
+    """Marks a user that is a program: without password, address and second factor, it acts by tokens alone."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="service_account"
+    )
+    purpose = models.CharField(_("purpose"), max_length=200, blank=True, help_text=_("What the program does."))
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("created by")
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+        verbose_name = _("service account")
+        verbose_name_plural = _("service accounts")
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+
+def is_service_account(user: Any) -> bool:
+    """Whether this user is a program."""
+    return ServiceAccount.objects.filter(pk=user.pk).exists()
 
 
 class Scope(models.TextChoices):

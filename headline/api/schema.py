@@ -25,6 +25,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False, help_text=_("For users, unless the error concerns single fields."))
 
 
+_PICKED = ("list", "retrieve")  # actions that take `fields`
 NOT_MODIFIED = _("`If-None-Match` or `If-Modified-Since` names the present version; there is no body.")
 
 DESCRIPTIONS = {
@@ -121,15 +122,22 @@ class Schema(AutoSchema):
         return operation
 
     def get_override_parameters(self) -> list[Any]:
-        """The headers `Idempotency-Key` and `If-Match`."""
+        """The headers `Idempotency-Key` and `If-Match`, and the parameter `fields`."""
         headers = []
-        if self.method == "POST" and self.view.get_authenticators():
+        if self.method == "POST" and self.view.get_authenticators() and not getattr(self.view, "is_secret", False):
             description = (
                 "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
                 "hours, it returns the first response and has no further effect."
             )
             schema = {"type": "string", "maxLength": KEY_LENGTH}
             headers.append(OpenApiParameter(HEADER, schema, OpenApiParameter.HEADER, description=description))
+        if (
+            self.method == "GET"
+            and getattr(self.view, "takes_fields", False)
+            and getattr(self.view, "action", "") in _PICKED
+        ):
+            text = "Names of the fields to show, separated by commas; the others are left out."
+            headers.append(OpenApiParameter("fields", str, OpenApiParameter.QUERY, description=text))
         if self._changes_a_version():
             text = "The `ETag` of the version to change; if it is outdated, nothing is changed."
             headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))

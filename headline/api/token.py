@@ -67,7 +67,7 @@ class CredentialsSerializer(Strict):
 
 
 class TokenSerializer(serializers.Serializer[Any]):
-    """The secret for the header `Authorization: Token …`."""
+    """The secret for the header `Authorization: Bearer …`."""
 
     token = serializers.CharField(read_only=True)
     expires_at = serializers.DateTimeField(read_only=True)
@@ -81,7 +81,10 @@ class TokenView(APIView):
     parser_classes = (StrictJSONParser, FormParser)  # the latter because `curl -d` sends forms
 
     @extend_schema(
-        operation_id="token_create", tags=["token"], request=CredentialsSerializer, responses=TokenSerializer
+        operation_id="token_create",
+        tags=["token"],
+        request={"application/json": CredentialsSerializer},  # of two kinds, a generator of clients forgets an import
+        responses=TokenSerializer,
     )
     def post(self, request: Request) -> Response:
         """Issue a token for a name and a password."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.routers import SimpleRouter
 
 from headline.api.token import TokenView
+from headline.api.token_views import ApiTokenViewSet, ServiceAccountViewSet
+
+router = SimpleRouter(use_regex_path=False)
+router.register("v1/desk/tokens", ApiTokenViewSet, basename="desk-token")
+router.register("v1/desk/service-accounts", ServiceAccountViewSet, basename="desk-service-account")
 
 urlpatterns = [
     path("v1/token/", TokenView.as_view(), name="api-token"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    *router.urls,
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema", metadata_class=None), name="api-docs"),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -15,7 +15,24 @@ from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles.models import Article, Channel, Image, Note, Release, ReleaseMember, Revision
+from articles.models import (
+    Article,
+    ArticleTemplate,
+    AuditEntry,
+    BulkAction,
+    Channel,
+    Image,
+    Note,
+    Notification,
+    PreviewLink,
+    Release,
+    ReleaseMember,
+    Revision,
+    SavedView,
+    SensitiveWord,
+    Tag,
+)
+from headline.api.models import ApiToken
 from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.image_files import image_bytes, sent
@@ -95,6 +112,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "articles_retrieve", live.pk, None, 200
     yield "channels_list", None, None, 200
     yield "token_create", None, {"username": "alice", "password": "secret"}, 200
+    yield from token_steps()
     yield "desk_articles_create", None, {"title": "新闻", "channel": "politics", "publish_at": NOON}, 201
     draft = Article.objects.latest("pk").pk
     yield "desk_articles_list", None, None, 200
@@ -115,7 +133,23 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield from update_transitions(draft)
     yield from image_transitions(draft)
     yield from release_transitions()
+    yield from newsroom_steps()
+    yield from people_steps()
+    yield from bulk_steps()
     yield from task_steps()
+
+
+def token_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_service_accounts_create", None, {"name": "wire", "purpose": "Copy", "roles": ["Author"]}, 201
+    robot = User.objects.get(username="wire").pk
+    yield "desk_service_accounts_list", None, None, 200
+    yield "desk_service_accounts_retrieve", robot, None, 200
+    yield "desk_service_accounts_partial_update", robot, {"purpose": "Agency copy"}, 200
+    yield "desk_tokens_create", None, {"name": "x", "scopes": ["desk:read"], "owner": "wire"}, 201
+    token = ApiToken.objects.get(name="x").pk
+    yield "desk_tokens_list", None, None, 200
+    yield "desk_tokens_retrieve", token, None, 200
+    yield "desk_tokens_destroy", token, None, 204
 
 
 def note_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:
@@ -190,6 +224,83 @@ def update_transitions(article: int) -> Iterator[tuple[str, int | str | None, An
     yield "desk_articles_reschedule", None, {"channel": "politics", "shift": "00:30:00"}, 200
 
 
+def newsroom_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    for name, body in (
+        ("channels", {"name": "财经", "position": 3}),
+        ("tags", {"name": "高铁"}),
+        ("templates", {"name": "Match report", "channel": "politics", "body": "<p>Half time</p>"}),
+        ("words", {"text": "forbidden phrase", "level": "block"}),
+        ("views", {"name": "Mine", "query": "?whose=mine", "shared": True}),
+        ("roles", {"name": "Stringer", "permissions": ["articles.add_article"]}),
+    ):
+        yield from row_steps(name, body)
+    yield "desk_words_add_many", None, {"level": "review", "words": ["one word", "x"]}, 200
+    yield "desk_review_policy_retrieve", None, None, 200
+    yield "desk_review_policy_partial_update", None, {"machine": "all", "stages": [{"kind": "first"}]}, 200
+    yield "desk_calendar_list", None, None, 200
+    at = soon(hours=9)
+    planned = make_article("Planned", status=Status.APPROVED, publish_at=at)
+    moved = {"key": f"publish_at:{planned.pk}", "seen": at.isoformat(), "at": NOON}
+    yield "desk_calendar_reschedule", None, moved, 204
+    yield "desk_calendar_reschedule", None, moved, 409
+    yield "desk_articles_duplicate", planned.pk, None, 201
+    yield "desk_articles_transitions", planned.pk, None, 200
+    yield "desk_articles_checks", planned.pk, None, 200
+    yield "desk_preview_links_create", planned.pk, {"days": 2, "note": "Lawyer"}, 201
+    yield "desk_preview_links_list", planned.pk, None, 200
+    yield "desk_preview_links_destroy", f"{planned.pk}/{PreviewLink.objects.get().pk}", None, 204
+    yield "desk_articles_destroy", planned.pk, None, 204
+    yield "desk_audit_list", None, None, 200
+    yield "desk_audit_retrieve", AuditEntry.objects.latest("pk").pk, None, 200
+    yield "desk_images_fetch", None, {"address": "http://127.0.0.1/x.png", "alt": "Ships"}, 400
+
+
+def row_steps(name: str, body: dict[str, Any]) -> Iterator[tuple[str, int | str | None, Any, int]]:
+    """A row is added, listed, changed and deleted again."""
+    models = {
+        "channels": Channel, "tags": Tag, "templates": ArticleTemplate, "words": SensitiveWord, "views": SavedView,
+        "roles": Group,
+    }  # fmt: skip
+    yield f"desk_{name}_create", None, body, 201
+    row = models[name]._default_manager.latest("pk").pk
+    yield f"desk_{name}_list", None, None, 200
+    yield f"desk_{name}_retrieve", row, None, 200
+    if name == "views":
+        yield "desk_views_move", row, {"by": -1}, 200
+    yield f"desk_{name}_partial_update", row, body, 200
+    yield f"desk_{name}_destroy", row, None, 204
+
+
+def people_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_me_retrieve", None, None, 200
+    yield "desk_me_partial_update", None, {"time_zone": "Asia/Shanghai", "language": "en"}, 200
+    yield "desk_authors_list", None, None, 200
+    yield "desk_users_create", None, {"name": "Mei", "email": "mei@example.org", "roles": ["Author"]}, 201
+    mei = User.objects.get(email="mei@example.org").pk
+    yield "desk_users_list", None, None, 200
+    yield "desk_users_retrieve", mei, None, 200
+    yield "desk_users_partial_update", mei, {"roles": ["Editor"], "name": "Mei Lin"}, 200
+    for step in ("invite", "end_sessions", "remove_second_factors", "unlink"):
+        yield f"desk_users_{step}", mei, None, 200
+    yield "desk_users_destroy", mei, None, 204
+    alice = User.objects.get(username="alice")
+    notification = Notification.objects.create(user=alice, kind="approved", article_title="x", at=read_database_clock())
+    yield "desk_notifications_list", None, None, 200
+    yield "desk_notifications_retrieve", str(notification.pk), None, 200
+    yield "desk_notifications_read", None, {"ids": [str(notification.pk)]}, 200
+    yield "desk_notifications_choices_retrieve", None, None, 200
+    yield "desk_notifications_choices_partial_update", None, {"mail": ["failed"]}, 200
+
+
+def bulk_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    draft = make_article("Draft", body="<p>Text</p>")
+    yield "desk_bulk_actions_create", None, {"transition": "submit", "articles": [draft.pk, 10**9]}, 201
+    done = BulkAction.objects.get().pk
+    yield "desk_bulk_actions_list", None, None, 200
+    yield "desk_bulk_actions_retrieve", done, None, 200
+    yield "desk_bulk_actions_undo", done, None, 201
+
+
 def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     task = {"task_type": "mail.send", "execute_time": NOON, "parameters": {"to": ["desk"]}, "key": "7"}
     yield "tasks_create", None, task, 201
@@ -205,6 +316,8 @@ def task_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
         (leased,) = poll("mail.send")
         yield operation, leased.task_id, report | {"lease_token": leased.lease_token}, 200
         yield operation, leased.task_id, report | {"lease_token": "stale"}, 409
+    yield "tasks_retry", pending, None, 200
+    yield "tasks_retry", pending, None, 409
     add_task("mail.send", execute_time=read_database_clock(), parameters=None)
     yield "tasks_poll", None, {"task_type": "mail.send", "limit": 5, "lease": 10}, 200
 

@@ -6,14 +6,18 @@ import re
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.models import Article, Image, Tag
+from articles.models import Article, ArticleTemplate, AuditEntry, Image, SavedView, SensitiveWord, Tag
 from articles.notes import add_note
+from articles.publishing import gather_articles, start_bulk_action
+from articles.workflow import Transition
+from headline.api.service_accounts import create_service_account
+from headline.api.tokens import issue
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
@@ -41,17 +45,32 @@ def documented() -> dict[str, tuple[str, str, dict[str, Any]]]:
 @pytest.fixture
 def ids(admin: APIClient) -> dict[str, str]:
     """A real object for each prefix of URLs."""
-    editor = make_editor()
+    editor, root = make_editor(), User.objects.get(username="root")
     live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), channel=make_channel())
     admin.post("/api/v1/desk/images/", {"file": sent(image_bytes()), "alt": "Ships"}, format="multipart")
     task = add_task("mail.send", execute_time=read_database_clock(), parameters={})
+    bulk_action = gather_articles(Transition.SUBMIT, [(live.pk, live.title)], by=root)
+    start_bulk_action(bulk_action)
     return {
         "/api/v1/articles/": str(live.pk),
         "/api/v1/desk/articles/{article}/notes/": f"{live.pk}/{add_note(live, by=editor, text='Check it').pk}",
         "/api/v1/desk/articles/": f"{live.pk}/1",
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
         "/api/v1/desk/images/": str(Image.objects.get().pk),
+        "/api/v1/desk/articles/{article}/preview-links/": f"{live.pk}/x",
+        "/api/v1/desk/audit/": str(AuditEntry.objects.latest("pk").pk),
+        "/api/v1/desk/bulk-actions/": str(bulk_action.pk),
+        "/api/v1/desk/channels/": str(live.channel_id),
+        "/api/v1/desk/notifications/": "x",
+        "/api/v1/desk/roles/": str(Group.objects.latest("pk").pk),
+        "/api/v1/desk/tags/": str(Tag.objects.create(name="Rain").pk),
+        "/api/v1/desk/templates/": str(ArticleTemplate.objects.create(name="Match report").pk),
+        "/api/v1/desk/users/": str(editor.pk),
+        "/api/v1/desk/views/": str(SavedView.objects.create(owner=root, name="Mine", query="").pk),
+        "/api/v1/desk/words/": str(SensitiveWord.objects.create(text="forbidden").pk),
         "/api/v1/tasks/": str(task.task_id),
+        "/api/v1/desk/tokens/": str(issue(editor, by=editor, name="probe")[0].pk),
+        "/api/v1/desk/service-accounts/": str(create_service_account(name="wire", purpose="", roles=(), by=root).pk),
     }
 
 

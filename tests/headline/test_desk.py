@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib import admin
+from django.db.models import DateTimeField
 from django.test import Client
+from django.urls import reverse
 
 from articles.models import Article, AuditEntry
 from tests.articles.factories import make_article, make_user
@@ -69,3 +72,25 @@ def test_a_form_without_csrf_token_says_what_to_do() -> None:
     page = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "bob", "password": "x"})
     assert page.status_code == 403
     assert "<h1>Form expired</h1>" in page.text
+
+
+ODD_YEARS = ("0", "-1", "99999", "9999", "999", "", "x", "2020,0", "9" * 30)
+
+
+def test_no_odd_year_breaks_a_list() -> None:
+    client = Client()
+    client.force_login(make_user("root", is_superuser=True))
+    fields = [
+        (reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist"), field.name)
+        for model in admin.site._registry
+        for field in model._meta.fields
+        if isinstance(field, DateTimeField)
+    ]
+    assert len(fields) > 15
+    for address, name in fields:
+        for query in [{f"{name}__year": year} for year in ODD_YEARS] + [{f"{name}__date": "9999-12-31"}]:
+            response = client.get(address, query)
+            assert response.status_code in (200, 302, 400, 403), f"{address} {query}"
+    asked = client.get("/admin/articles/article/?publish_at__year=0")
+    assert (asked.status_code, asked["Location"]) == (302, "/admin/articles/article/?e=1")
+    assert client.get("/admin/articles/article/?publish_at__year=2026").status_code == 200

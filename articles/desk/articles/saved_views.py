@@ -26,6 +26,7 @@ from articles.models import Article, SavedView, named
 from scheduling.services import lock_by_ids, read_database_clock, retried
 
 LIST = "admin:articles_article_changelist"
+TOO_LONG = gettext_lazy("The filters of this list are too long to save as a view.")
 _COUNTED = 99  # articles; more are "99+"
 
 BUILT_IN: list[tuple[str, str | Promise]] = [
@@ -96,15 +97,20 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     }
 
 
+def new_view(user: Any, query: str) -> SavedView:
+    """An unsaved view, after the user's others."""
+    last = SavedView.objects.of(user).aggregate(last=Max("position"))["last"]
+    return SavedView(owner_id=user.pk, query=query, position=(last or 0) + 1)
+
+
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
     """Save the current list as a view."""
     user, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
     if len(query) > SavedView.QUERY_LENGTH:
-        messages.error(request, _("The filters of this list are too long to save as a view."))
+        messages.error(request, TOO_LONG)
         return redirect(f"{reverse(LIST)}?{query}")
-    last = SavedView.objects.of(user).aggregate(last=Max("position"))["last"]
-    view = SavedView(owner_id=user.pk, query=query, position=(last or 0) + 1)
+    view = new_view(user, query)
     form = ViewForm(request.POST, instance=view)
     if form.is_valid():
         form.save()
@@ -150,12 +156,13 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def move(request: HttpRequest, pk: int) -> HttpResponse:
     """Move an own view up or, with `later`, down."""
-    _move(_reader(request), pk, by=1 if "later" in request.POST else -1)
+    move_view(_reader(request), pk, by=1 if "later" in request.POST else -1)
     return redirect("desk_views")
 
 
 @retried
-def _move(user: Any, pk: int, *, by: int) -> None:
+def move_view(user: Any, pk: int, *, by: int) -> None:
+    """Move an own view by so many places, as far as there are."""
     own = SavedView.objects.of(user)
     list(lock_by_ids(SavedView, own.order_by().values_list("pk", flat=True)))
     views = list(own)

@@ -92,7 +92,7 @@ def _entry(article: Article) -> dict[str, Any]:
         "title": fit_for_xml(article.title),
         "link": settings.SITE_URL + article.get_absolute_url(),
         "description": escape(fit_for_xml(article.summary or article.title)),
-        "author_name": fit_for_xml(article.signed),
+        "author_name": fit_for_xml(article.signed) or None,  # an empty element would hide the feed's author
         "pubdate": article.out_since,
         "updateddate": article.modified_at,
         "unique_id": f"{settings.SITE_URL}/article/{article.pk}/",

