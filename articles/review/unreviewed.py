@@ -1,4 +1,4 @@
-"""Texts that readers see at once, without a review of their own: names, descriptions and retraction notices."""
+"""Texts that readers see at once, without a review of their own: names, descriptions, the retraction notice."""
 
 from __future__ import annotations
 
