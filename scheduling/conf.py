@@ -16,6 +16,7 @@ class Settings:
 
     REDIS_URL: str = ""  #: Redis of the queue; empty: the database queue is used
     KEY_PREFIX: str = "auto"  #: first part of every Redis key; "auto": `sched:` and the identity of the database
+    IDENTITY_INTERVAL: float = 10.0  #: seconds after which a process asks again which server the database is
     PRELOAD_WINDOW: float = 300.0  #: seconds ahead that hints are loaded into Redis
     REFRESH_INTERVAL: float = 60.0  #: seconds between two passes of refresh by the workers
     REFRESH_LOCK: float = 30.0  #: seconds the refresh lock is held at most

@@ -17,6 +17,7 @@ from typing import Self
 from django.db import connections
 from django.db.models import Q
 
+from scheduling import identity
 from scheduling.circuit_breaker import Breakers, summary
 from scheduling.clock import clock
 from scheduling.conf import conf
@@ -183,7 +184,8 @@ class Maintenance:
                 self.beat()
 
     def beat(self) -> None:
-        """Write a heartbeat, and warn of a clock that is wrong."""
+        """Write a heartbeat, see whether the database is another server, and warn of a clock that is wrong."""
+        identity.confirm()
         self._compare_clocks()
         now, refused = clock.now(), self.breakers.report()
         values = {

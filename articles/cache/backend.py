@@ -129,7 +129,6 @@ class FastReader(threading.local):
         self._key = key
         self._client: Any = None
         self._connection: Any = None
-        self._command: list[bytes] = []
 
     def read(self) -> Any:
         """The value; None if it is missing or cannot be read at once: an idle connection may have been closed."""
@@ -140,7 +139,8 @@ class FastReader(threading.local):
             if client is not self._client:
                 self._connect(client)
             begun = time.monotonic()
-            self._connection.send_packed_command(self._command, check_health=False)
+            name = str(client.make_key(self._key))  # another one after a failover of the database
+            self._connection.send_packed_command(self._connection.pack_command("GETEX", name), check_health=False)
             value = self._connection.read_response()
             reachable.took(time.monotonic() - begun)
             return None if value is None else client.decode(value)
@@ -151,7 +151,6 @@ class FastReader(threading.local):
 
     def _connect(self, client: Any) -> None:
         self._connection = client.get_client(write=False).connection_pool.make_connection()
-        self._command = self._connection.pack_command("GETEX", str(client.make_key(self._key)))
         self._client = client
 
     def forget(self) -> None:

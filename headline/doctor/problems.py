@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from headline.doctor.findings import Area, Finding, Level
 from scheduling.conf import conf
+from scheduling.failures import Trouble
 
 Report = dict[str, Any]
 """The figures of `headline.health.report`."""
@@ -143,7 +144,8 @@ _PROBLEMS = (
         "no_worker",
         Area.WORKERS,
         Level.FAILURE,
-        _equals("workers", 0),
+        # Into a read-only database none writes that it runs.
+        lambda report: report.get("workers") == 0 and Trouble.READ_ONLY.value not in report.get("trouble", ()),
         _("No worker is running."),
         _(
             "Start one with manage.py poll --forever. Approved articles go live on time without it, but notifications, "

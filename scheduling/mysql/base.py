@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction, utils
+from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.mysql import base, operations
 from django.utils.functional import cached_property
 from MySQLdb import Error, IntegrityError, OperationalError
@@ -178,11 +179,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connect_to_any(servers, lambda host, port: connect({**options, "host": host, "port": port}))
 
     def init_connection_state(self) -> None:
-        """MariaDB joins a list of 1,000 ids and more as a table, and may then scan, and lock, rows of other ids.
+        """Begin with what holds on this server, which may be another one than before.
+
+        MariaDB joins a list of 1,000 ids and more as a table, and may then scan, and lock, rows of other ids.
 
         A connection for which any of this fails is closed: Django would use it with the server's own settings.
         """
         try:
+            self._forget_other_server()
             super().init_connection_state()
             if self.mysql_is_mariadb:
                 self.connection.query(b"SET in_predicate_conversion_threshold = 0")
@@ -190,15 +194,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.close()
             raise
 
+    def _forget_other_server(self) -> None:
+        """Django asks for version, modes and features once, and statements are compiled for them."""
+        known = vars(self)
+        before = known.pop("mysql_server_data", None)
+        if before in (None, self.mysql_server_data):
+            return
+        learned = {name for name in known if isinstance(getattr(type(self), name, None), cached_property)}
+        for name in (learned - {"mysql_server_data"}) | {"compiled_once"}:
+            known.pop(name, None)
+        self.features = self.features_class(self)
+        RAN_DB_VERSION_CHECK.discard(self.alias)
+
     def is_usable(self) -> bool:
-        """Whether the server takes statements; a Galera node without a majority answers a ping, but takes none."""
+        """Whether the server takes writes: a new connection may lead to one that does, as after a failover.
+
+        A Galera node without a majority answers a ping, but takes no statement.
+        """
         try:
-            if self.settings_dict["OPTIONS"].get("servers"):
-                return takes_writes(self.connection)
-            self.connection.query("DO 0")
+            return takes_writes(self.connection)
         except (Error, AttributeError):
             return False
-        return True
 
     def create_cursor(self, name: str | None = None) -> Cursor:
         return Cursor(self.connection.cursor(), self)

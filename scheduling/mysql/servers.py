@@ -39,7 +39,7 @@ def takes_writes(connection: Any) -> bool:
     """Whether the server is not read-only. Raises if it takes no statement, as a Galera node without a majority."""
     connection.query("SELECT @@read_only")
     ((is_read_only,),) = connection.store_result().fetch_row()
-    return is_read_only in (0, "0", b"0")
+    return is_read_only in (0, "0", b"0", "OFF", b"OFF")  # from MariaDB 12 it is a word
 
 
 def _has_failed(server: Server) -> bool:

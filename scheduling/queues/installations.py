@@ -17,12 +17,19 @@ _LIFETIME = 300  # seconds
 _ALL = "sched:installations"
 
 _logged: set[str] = set()
+_registered: set[str] = set()
 
 
 def register(client: Any) -> None:
-    """Register this installation, and log each other one once."""
-    client.sadd(_ALL, key_prefix())
-    client.set(_key(key_prefix()), database_location(), ex=_LIFETIME)
+    """Register this installation, under its present prefix only, and log each other one once."""
+    own = key_prefix()
+    if former := _registered - {own}:  # the database is on another server now
+        client.srem(_ALL, *former)
+        client.delete(*map(_key, former))
+    _registered.clear()
+    _registered.add(own)
+    client.sadd(_ALL, own)
+    client.set(_key(own), database_location(), ex=_LIFETIME)
     for other in others(client):
         if other not in _logged:
             _logged.add(other)

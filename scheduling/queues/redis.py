@@ -204,8 +204,10 @@ class RedisQueue(DelayQueue):
         deadline = time.monotonic() + seconds
         with _translate_errors():
             try:
+                channel = self._key("wake")
+                if self._wake_ups is not None and self._wake_ups.channel != channel:
+                    self._close_wake_ups()
                 if self._wake_ups is None:
-                    channel = self._key("wake")
                     self._wake_ups = wake.WakeUps(self._client(conf.POP_TIMEOUT).pubsub(), channel)
                 while received := self._wake_ups.read(deadline - time.monotonic()):
                     topic, due_ms = received

@@ -20,6 +20,7 @@ class WakeUps:
     """One subscription. When a method raises, the owner replaces it by a new one."""
 
     def __init__(self, pubsub: Any, channel: str) -> None:
+        self.channel = channel
         self._pubsub = pubsub
         self._pubsub.subscribe(channel)
         self._pinged_at = time.monotonic()

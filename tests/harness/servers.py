@@ -7,6 +7,7 @@ database or Redis away and give it back. It dies with the process that started i
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -98,14 +99,18 @@ class WebServer(Server):
     greeting = b"GET / HTTP/1.0\r\n\r\n"
 
 
-def start_mariadb(directory: Path, *options: str) -> Server:
+def start_mariadb(directory: Path, *options: str, copy_of: Server | None = None) -> Server:
     """A MariaDB with its own data in `directory` and an empty database `headline`; durable like a real one.
 
-    It is a MySQL if the environment has `TEST_DATABASE=mysql`.
+    It is a MySQL if the environment has `TEST_DATABASE=mysql`. With `copy_of`, which must be stopped, it begins with
+    the data of that server.
     """
     data, port = directory / "data", free_port()
     program = "mysqld" if os.environ.get("TEST_DATABASE") == "mysql" else "mariadbd"
-    (_install_mysql if program == "mysqld" else install_mariadb)(directory, data)
+    if copy_of:
+        shutil.copytree(copy_of.cwd, directory, ignore=shutil.ignore_patterns("*.sock", "*.pid", "auto.cnf"))
+    else:
+        (_install_mysql if program == "mysqld" else install_mariadb)(directory, data)
     command = [program, "--no-defaults", *_as_root(), f"--datadir={data}", f"--port={port}", *DATABASE_OPTIONS]
     command += ["--mysqlx=OFF", "--secure-file-priv=NULL"] if program == "mysqld" else ["--innodb-log-file-size=64M"]
     command += [f"--init-file={directory / 'init.sql'}", f"--socket={directory / 'mariadb.sock'}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ OWN_KEYS = {"TEST_SETTINGS": json.dumps({"SCHEDULING_KEY_PREFIX": "auto"})}
 
 @pytest.fixture(autouse=True)
 def _asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(identity, "_identities", {})
+    monkeypatch.setattr(identity, "_identity", identity._Identity())
 
 
 @pytest.fixture
@@ -142,20 +142,56 @@ def test_another_row_or_another_server_is_another_identity(monkeypatch: pytest.M
     Installation.objects.update_or_create(pk=1)
     first = identity.identity()
     Installation.objects.all().delete()
-    monkeypatch.setattr(identity, "_identities", {})
+    monkeypatch.setattr(identity, "_identity", identity._Identity())
     assert identity.identity() != first
     Installation.objects.all().delete()
-    monkeypatch.setattr(identity, "_identities", {})
+    monkeypatch.setattr(identity, "_identity", identity._Identity())
     with transaction.atomic():
         identity.identity()
         transaction.set_rollback(True)
-    assert identity._identities == {}, "what was rolled back is not remembered"
+    assert identity._identity.known is None, "what was rolled back is not remembered"
 
 
 def test_the_identity_is_queried_once(django_assert_num_queries: Any) -> None:
     identity.identity()
     with django_assert_num_queries(0):
         identity.identity()
+
+
+@pytest.fixture
+def fail_over(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """The database is another server from now on, for connections that ask."""
+    server = identity._server()
+    return lambda: monkeypatch.setattr(identity, "_server", lambda: dict.fromkeys(server, "new"))
+
+
+def test_a_new_connection_asks_again_which_server_it_is(
+    fail_over: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    first = identity.identity()
+    connection.close()
+    connection.ensure_connection()
+    assert (identity.identity(), caplog.messages) == (first, [])
+    fail_over()
+    assert identity.identity() == first, "this connection is still to the server of before"
+    connection.close()
+    connection.ensure_connection()
+    second = identity.identity()
+    assert second != first
+    (message,) = caplog.messages
+    assert second in message
+
+
+def test_a_process_without_a_connection_asks_after_a_while(
+    mariadb: None, fail_over: Callable[[], None], settings: Any
+) -> None:
+    first = identity.identity()
+    connection.close()
+    fail_over()
+    assert identity.identity() == first
+    settings.SCHEDULING_IDENTITY_INTERVAL = 0
+    assert identity.identity() != first
+    assert connection.connection is None, "it was asked over a connection that is closed again"
 
 
 def test_trouble_of_the_database_makes_no_other_identity() -> None:
@@ -166,4 +202,9 @@ def test_trouble_of_the_database_makes_no_other_identity() -> None:
 
     with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
         identity.identity()
-    assert identity._identities == {}
+    assert identity._identity.known is None
+    known = identity.identity()
+    connection.close()
+    connection.ensure_connection()
+    with connection.execute_wrapper(refuse):
+        assert identity.identity() == known, "without an answer it stays"
