@@ -7,7 +7,8 @@ from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
 from articles.text.merge import merged
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form
-from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
+from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, join_blocks, plain_text
+from articles.text.sequences import Budget
 from articles.text.times import (
     AmbiguousTime,
     NonexistentTime,
@@ -25,6 +26,7 @@ from articles.text.times import (
 __all__ = [
     "ATTRIBUTE",
     "AmbiguousTime",
+    "Budget",
     "Change",
     "MEDIA_PATH",
     "NUMERALS",
@@ -42,6 +44,7 @@ __all__ = [
     "foreign_tags",
     "happens_twice",
     "is_narrow",
+    "join_blocks",
     "joined",
     "linked_article",
     "merged",

@@ -102,6 +102,7 @@ _BLOCK = re.compile(
     r"</?(?:blockquote|details|div|dl|figure|h[1-6]|hr|ol|section|table|ul|audio|video)\b", re.IGNORECASE
 )
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
+_BETWEEN_TAGS = re.compile(r"(?<=>)\s++(?=<)")
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # the lookbehind avoids quadratic time on long runs of spaces
 
 
@@ -111,10 +112,15 @@ def clean_html(body: str, *, base: str = "") -> str:
     Tags that are nested too deeply are removed (`articles.text.nesting`), so the time is linear. If `base` is given,
     relative URLs are resolved against it.
     """
-    body = _FRAME.sub(r'<a href="https:\2">https:\2</a>', limit_nesting(body))
+    body = limit_nesting(_FRAME.sub(r'<a href="https:\2">https:\2</a>', body))
     relative = partial(complete, base) if base else None
     cleaned = nh3.clean(body, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, url_relative=relative)
     return _BLANK_LINES.sub("\n\n", cleaned).strip()
+
+
+def join_blocks(html: str) -> str:
+    """`html` without line ends between tags, where editors differ."""
+    return _BETWEEN_TAGS.sub(lambda space: "" if "\n" in space[0] else space[0], html)
 
 
 def complete(base: str, address: str) -> str:
