@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
@@ -20,6 +21,11 @@ else:
     View = object
 
 _SHOWN = 80  # characters of an unknown name that are shown
+_NAMED = 10  # unknown names of which each has an error
+MOST_RELATED = 50
+"""Objects in a list of related ones."""
+
+_OF_LISTS = {"required", "help_text", "source", "default", "read_only", "allow_empty"}
 _FROM_FORMS = {"csrfmiddlewaretoken"}
 _RESERVED = {"code", "detail"}  # keys of every error response
 
@@ -39,6 +45,47 @@ class Strict(serializers.Serializer[Any]):
         if found:
             raise ValidationError(found)
         return values
+
+
+class BoundedListField(serializers.ListField):
+    """A list whose length is checked before its items, which DRF validates first: each may cost a query."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        self.most = max_length
+        super().__init__(max_length=max_length, **options)
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The items. Raises `ValidationError`; of a list that is too long no item is looked at."""
+        _refuse_longer(data, self.most)
+        values: list[Any] = super().to_internal_value(data)
+        return values
+
+
+class BoundedManyRelatedField(serializers.ManyRelatedField):
+    """The same for a list of related objects: at most `MOST_RELATED`."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The objects. Raises `ValidationError`; of a list that is too long no object is looked for."""
+        _refuse_longer(data, MOST_RELATED)
+        values: list[Any] = super().to_internal_value(data)
+        return values
+
+
+class BoundedSlugField(serializers.SlugRelatedField[Any]):
+    """A related object by its slug; with `many`, at most `MOST_RELATED`."""
+
+    @classmethod
+    def many_init(cls, *args: Any, **options: Any) -> BoundedManyRelatedField:
+        """The field for a list of them."""
+        child = cls(*args, **{name: value for name, value in options.items() if name not in _OF_LISTS})
+        return BoundedManyRelatedField(
+            child_relation=child, **{name: value for name, value in options.items() if name in _OF_LISTS}
+        )
+
+
+def _refuse_longer(data: Any, most: int) -> None:
+    if isinstance(data, list) and len(data) > most:
+        raise ValidationError(_("Ensure this field has no more than %(most)d items.") % {"most": most}, "max_length")
 
 
 class EmptyBody(Strict):
@@ -92,7 +139,7 @@ def page_parameters(view: View) -> list[str]:
 
 
 def unknown_fields(data: Mapping[str, Any], fields: Iterable[serializers.Field[Any, Any, Any, Any]]) -> Details:
-    """An error for each key that is none of `fields`, with the names of the writable ones."""
+    """An error for each of the first ten keys that are none of `fields`, with the names of the writable ones."""
     known = {str(field.field_name): field for field in fields}
     passed = known.keys() | (_FROM_FORMS if isinstance(data, QueryDict) else set())
     writable = [name for name, field in known.items() if not field.read_only]
@@ -100,7 +147,7 @@ def unknown_fields(data: Mapping[str, Any], fields: Iterable[serializers.Field[A
 
 
 def refuse_unknown_parameters(given: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `ValidationError` for each parameter that is not `known`."""
+    """Raise `ValidationError` for the first ten parameters that are not `known`."""
     message = _("There is no parameter “%(name)s” here. %(known)s")
     if found := _errors(given.keys() - set(known), known, "unknown_parameter", message):
         raise ValidationError(found)
@@ -114,5 +161,5 @@ def _errors(unknown: Collection[str], known: Collection[str], code: str, message
         api_settings.NON_FIELD_ERRORS_KEY if name in _RESERVED else name: [
             ErrorDetail(message % {"name": name[:_SHOWN], "known": known_names}, code)
         ]
-        for name in sorted(unknown)
+        for name in nsmallest(_NAMED, unknown)
     }

@@ -31,7 +31,7 @@ from articles.models import (
 from articles.text import Change, one_line
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
-from scheduling.unknown_fields import Strict
+from scheduling.unknown_fields import BoundedListField, BoundedSlugField, Strict
 
 Status = Article.Status
 ORDERINGS = ("-id", "id", "-updated_at", "updated_at", "-goes_live_at", "goes_live_at")
@@ -143,11 +143,11 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     channel = serializers.SlugRelatedField(
         slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
     )
-    cover = serializers.ListField(
+    cover = BoundedListField(
         child=serializers.UUIDField(), max_length=3, required=False,
         help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
-    tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
+    tags = BoundedSlugField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
     author = serializers.SlugRelatedField[Any](
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("A username. Another than yours needs the permission to edit all articles."),
@@ -280,7 +280,7 @@ class RescheduleSerializer(Strict):
     channel = serializers.SlugRelatedField[Any](
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
     )
-    articles = serializers.ListField(
+    articles = BoundedListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, min_length=1,
         max_length=1000,
         help_text=_("These articles, by id."),

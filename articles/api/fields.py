@@ -14,6 +14,8 @@ from rest_framework import serializers
 
 from scheduling.services import EARLIEST, LATEST, rounded_up
 
+_UNENCODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)", re.ASCII)
+
 
 class InstantField(serializers.DateTimeField):
     """A time with an offset, in the years 1000 to 9999; shown in UTC."""
@@ -45,7 +47,7 @@ class AddressInstantField(InstantField):
 
     def to_internal_value(self, value: Any) -> datetime:
         """The time in UTC. Raises `ValidationError`."""
-        return super().to_internal_value(re.sub(r"(?<=T)(\S+) (?=\d\d:?\d\d$)", r"\1+", value))
+        return super().to_internal_value(_UNENCODED_PLUS.sub("+", value))
 
 
 class AtOnceField(serializers.BooleanField):

@@ -39,8 +39,8 @@ _PLAYER = re.compile(r"\[(?P<kind>audio|video)\b(?P<given>[^\[\]]*)\](?:\s*\[/(?
 _SHORTCODE = re.compile(
     r"\[([a-z][a-z0-9_-]+)(?=\s[^\[\]]*=|\s*/\]|[^\[\]]*\][^\[\]]{0,5000}\[/\1\])[^\[\]]*\]", re.IGNORECASE
 )
-_ATTRIBUTE = re.compile(r"([a-z0-9_]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))")
-_FOOTNOTE_LINK = re.compile(r"<sup\b[^<>]*\bdata-fn=[^<>]*>\s*<a\b[^<>]*>([^<>]*)</a>\s*</sup>")
+_ATTRIBUTE = re.compile(r"(?<![a-z0-9_])([a-z0-9_]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))")
+_FOOTNOTE_LINK = re.compile(r"<sup\b(?=[^<>]*\bdata-fn=)[^<>]*+>\s*+<a\b[^<>]*>([^<>]*)</a>\s*</sup>")
 _EMPTY = re.compile(r"<p>(?:\s|&nbsp;|<br>)*</p>\s*")
 _HOST = re.compile(r"https?://[^/]*")
 

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 
 from articles.models import CONTEXT_TIMES, Article, Image, Revision, Text, Update
-from articles.text import Passage, Piece, format_time_exactly, joined, passages, readable
+from articles.text import Budget, Passage, Piece, format_time_exactly, joined, passages, readable
 
 NAMES = (*Text.FIELDS, "correction")
 
@@ -71,7 +71,12 @@ class FieldDiff:
 def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
     """The fields in which `new` differs from `old`; with None, all that are not empty."""
     pairs = ((name, _shown(old, name) if old else "", _shown(new, name)) for name in NAMES)
-    return [FieldDiff(name, _label(name), passages(before, after)) for name, before, after in pairs if before != after]
+    budget = Budget()
+    return [
+        FieldDiff(name, _label(name), passages(before, after, budget))
+        for name, before, after in pairs
+        if before != after
+    ]
 
 
 def _shown(revision: Revision, name: str) -> str:

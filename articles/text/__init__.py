@@ -9,7 +9,8 @@ from articles.text.lines import one_line
 from articles.text.media_sources import foreign_media
 from articles.text.merge import merged
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
-from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, plain_text
+from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, join_blocks, plain_text
+from articles.text.sequences import Budget
 from articles.text.times import (
     AmbiguousTime,
     NonexistentTime,
@@ -27,6 +28,7 @@ from articles.text.times import (
 __all__ = [
     "ATTRIBUTE",
     "AmbiguousTime",
+    "Budget",
     "Change",
     "MEDIA_PATH",
     "NUMERALS",
@@ -45,6 +47,7 @@ __all__ = [
     "foreign_tags",
     "happens_twice",
     "is_narrow",
+    "join_blocks",
     "joined",
     "linked_article",
     "merged",

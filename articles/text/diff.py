@@ -6,13 +6,14 @@ Paragraphs and line breaks become lines; other markup, such as a link, is shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+
+from articles.text.sanitize import join_blocks
+from articles.text.sequences import Block, Budget, blocks
 
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W{_CJK}][\u0300-\u036f\u200d\ufe0f]*"  # with the accents that follow it
@@ -29,11 +30,8 @@ _SIGNIFICANT = re.compile(rf"<[^<>]*>|{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
 """What is worth showing as unchanged between two changes: a tag, a word or two Chinese characters."""
 
 PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
-LONGEST = 4_000
-"""Words on one side; a longer passage is shown as replaced, without a word diff."""
 
 LINES = (
-    (re.compile(r"(?<=>)\s*\n\s*(?=<)"), ""),  # between blocks, where editors differ
     (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
     (re.compile(r"(?<!\s)\s*</p>\s*", re.IGNORECASE), "\n\n"),
     (re.compile(r"<p>", re.IGNORECASE), ""),
@@ -90,27 +88,29 @@ def words(old: str, new: str) -> list[Piece]:
     return joined([piece for passage in passages(old, new) for piece in passage.pieces])
 
 
-def passages(old: str, new: str) -> list[Passage]:
-    """The diff by paragraphs, for showing both texts side by side."""
-    pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new))
-    return [Passage(joined(_compared("".join(before), "".join(after)))) for before, after in pairs]
+def passages(old: str, new: str, budget: Budget | None = None) -> list[Passage]:
+    """The diff by paragraphs, for showing both texts side by side.
+
+    Paragraphs and words that a budget does not last for count as replaced.
+    """
+    budget = budget or Budget()
+    pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new), budget)
+    return [Passage(joined(_compared("".join(before), "".join(after), budget))) for before, after in pairs]
 
 
 def readable(body: str) -> str:
     """A body with paragraphs and line breaks as lines."""
+    body = join_blocks(body)
     for markup, lines in LINES:
         body = markup.sub(lines, body)
     return body.rstrip()
 
 
-def _compared(old: str, new: str) -> list[Piece]:
+def _compared(old: str, new: str, budget: Budget) -> list[Piece]:
     if old == new:
         return [Piece(Change.KEPT, old)]
     left, right = WORD.findall(old), WORD.findall(new)
-    if max(len(left), len(right)) > LONGEST:
-        return list(_pieces(left, right, [("replace", 0, len(left), 0, len(right))]))
-    opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return _without_fragments(joined(list(_pieces(left, right, opcodes))))
+    return _without_fragments(joined(list(_pieces(left, right, blocks(left, right, budget)))))
 
 
 def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
@@ -129,15 +129,17 @@ def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
     return joined([piece for _is_kept, run in runs for piece in sorted(run, key=attrgetter("is_added"))])
 
 
-def _side_by_side(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+def _side_by_side(
+    old: Sequence[str], new: Sequence[str], budget: Budget
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Pairs of matching paragraphs, so that words are compared only within changed ones."""
-    for _verb, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
-        yield old[start:end], new[new_start:new_end]
+    for block in blocks(old, new, budget):
+        yield old[block.start : block.end], new[block.new_start : block.new_end]
 
 
-def _pieces(left: Sequence[str], right: Sequence[str], opcodes: Any) -> Iterator[Piece]:
-    for verb, start, end, new_start, new_end in opcodes:
-        if verb == "equal":
+def _pieces(left: Sequence[str], right: Sequence[str], found: Iterable[Block]) -> Iterator[Piece]:
+    for is_equal, start, end, new_start, new_end in found:
+        if is_equal:
             yield Piece(Change.KEPT, "".join(left[start:end]))
         else:
             yield Piece(Change.REMOVED, "".join(left[start:end]))
@@ -146,10 +148,5 @@ def _pieces(left: Sequence[str], right: Sequence[str], opcodes: Any) -> Iterator
 
 def joined(pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces with adjacent ones of the same change joined, without empty ones."""
-    joined: list[Piece] = []
-    for piece in pieces:
-        if piece.text and joined and joined[-1].change is piece.change:
-            joined[-1] = Piece(piece.change, joined[-1].text + piece.text)
-        elif piece.text:
-            joined.append(piece)
-    return joined
+    runs = groupby((piece for piece in pieces if piece.text), key=attrgetter("change"))
+    return [Piece(change, "".join(piece.text for piece in run)) for change, run in runs]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+
+from articles.text.sequences import Budget, blocks
 
 _BLOCKS = re.compile(r"(?<=</p>)|(?<=</h[2-4]>)|(?<=</li>)|(?<=</figure>)|(?<=</tr>)|(?<=</pre>)|(?<=</blockquote>)")
-
-_LONGEST = 500
-"""Blocks on one side; a longer passage counts as replaced, because comparing takes quadratic time."""
 
 Change = tuple[int, int, Sequence[str]]
 """Start and end of a range of blocks, and its replacement."""
@@ -21,32 +19,38 @@ def merged(base: str, one: str, other: str) -> str | None:
     All three are HTML as the editor writes it. Versions conflict if they change the same block, or if one inserts where
     the other changes something, because the order is unknown.
     """
-    blocks = _BLOCKS.split(base)
-    ours, theirs = list(_changes(blocks, _BLOCKS.split(one))), list(_changes(blocks, _BLOCKS.split(other)))
-    if any(_touch(mine, other_change) for mine in ours for other_change in theirs):
+    parts, budget = _BLOCKS.split(base), Budget()
+    ours, theirs = ([*_changes(parts, _BLOCKS.split(version), budget)] for version in (one, other))
+    if any(_touch(*pair) for pair in _neighbours(ours, theirs)):
         return None
-    for start, end, replacement in sorted([*ours, *theirs], key=lambda change: change[:2], reverse=True):
-        blocks[start:end] = replacement
-    return "".join(blocks)
+    text, place = [], 0
+    for start, end, replacement in sorted([*ours, *theirs], key=_place):
+        text += [*parts[place:start], *replacement]
+        place = end
+    return "".join([*text, *parts[place:]])
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
-    head = _common_prefix(old, new)
-    tail = _common_prefix(old[head:][::-1], new[head:][::-1])
-    old_middle, new_middle = old[head : len(old) - tail], new[head : len(new) - tail]
-    if max(len(old_middle), len(new_middle)) > _LONGEST:
-        yield head, head + len(old_middle), new_middle
-        return
-    compared = SequenceMatcher(None, old_middle, new_middle, autojunk=False)
-    for verb, start, end, new_start, new_end in compared.get_opcodes():
-        if verb != "equal":
-            yield head + start, head + end, new_middle[new_start:new_end]
+def _changes(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[Change]:
+    for is_equal, start, end, new_start, new_end in blocks(old, new, budget):
+        if not is_equal:
+            yield start, end, new[new_start:new_end]
 
 
-def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of equal blocks at the start."""
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (mine, others) in enumerate(pairs) if mine != others), min(len(one), len(other)))
+def _place(change: Change) -> tuple[int, int]:
+    return change[:2]
+
+
+def _neighbours(ours: Sequence[Change], theirs: Sequence[Change]) -> Iterator[tuple[Change, Change]]:
+    """Each change with the one of the other version before it: no earlier one reaches as far."""
+    last: dict[bool, Change] = {}
+    both = [
+        *((_place(change), True, change) for change in ours),
+        *((_place(change), False, change) for change in theirs),
+    ]
+    for _at, is_ours, change in sorted(both, key=lambda found: found[0]):
+        if before := last.get(not is_ours):
+            yield before, change
+        last[is_ours] = change
 
 
 def _touch(one: Change, other: Change) -> bool:

@@ -110,6 +110,7 @@ _SHOWN = re.compile(
     r"<(?:img|iframe|object|embed|input|picture|source|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE
 )
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
+_BETWEEN_TAGS = re.compile(r"(?<=>)\s++(?=<)")
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # the lookbehind avoids quadratic time on long runs of spaces
 
 
@@ -146,6 +147,11 @@ def _with_known_scheme(_tag: str, attribute: str, value: str) -> str | None:
     scheme, colon, _rest = _UNSEEN.sub("", value).partition(":")
     is_relative = not colon or not _SCHEME.fullmatch(scheme)
     return value if is_relative or scheme.lower() in SCHEMES else None
+
+
+def join_blocks(html: str) -> str:
+    """`html` without line ends between tags, where editors differ."""
+    return _BETWEEN_TAGS.sub(lambda space: "" if "\n" in space[0] else space[0], html)
 
 
 def complete(base: str, address: str) -> str:

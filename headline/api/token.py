@@ -19,7 +19,7 @@ from headline.accounts.second_factor import needs_second_factor
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
-from scheduling.unknown_fields import Strict, refuse_unknown_parameters
+from scheduling.unknown_fields import BoundedListField, Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):
@@ -41,9 +41,10 @@ class CredentialsSerializer(Strict):
     name = serializers.CharField(
         max_length=80, default="API", write_only=True, help_text=_("What the token is called in the newsroom's list.")
     )
-    scopes = serializers.ListField(
+    scopes = BoundedListField(
         child=serializers.ChoiceField(Scope.choices),
         allow_empty=False,
+        max_length=len(Scope),
         default=sorted(Scope),
         write_only=True,
         help_text=_("What it may be used for; everything, if left out."),

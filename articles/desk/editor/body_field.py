@@ -11,10 +11,10 @@ from django.core.serializers.json import DjangoJSONEncoder
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.editor.editor_texts import EDITOR_TEXTS
-from articles.text import add_paragraphs, clean_html
+from articles.text import add_paragraphs, clean_html, join_blocks
 
-_BETWEEN_BLOCKS = re.compile(r"(?<=>)\s*\n\s*(?=<)")
-_EMPTY_END = re.compile(r"(?:<p>\s*</p>\s*)+$")
+_EMPTY_PARAGRAPHS = re.compile(r"(?:\s*+>p/<\s*+>p<)*")
+"""Backwards, because forwards each empty paragraph would be the start of a new search."""
 
 
 class BodyWidget(UnfoldAdminTextareaWidget):
@@ -54,4 +54,6 @@ class BodyField(forms.CharField):
 
 def as_shown(body: str) -> str:
     """Normalised HTML: without line ends between blocks and trailing empty paragraphs."""
-    return _EMPTY_END.sub("", _BETWEEN_BLOCKS.sub("", clean_html(add_paragraphs(body))))
+    body = join_blocks(clean_html(add_paragraphs(body)))
+    empty = _EMPTY_PARAGRAPHS.match(body[::-1])
+    return body[: len(body) - empty.end()] if empty else body

@@ -1,0 +1,45 @@
+"""What a request to the API may hold is limited before any work begins."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from scheduling.unknown_fields import MOST_RELATED
+
+pytestmark = pytest.mark.django_db
+
+TOKEN, DESK = "/api/v1/token/", "/api/v1/desk/articles/"
+CREDENTIALS = {"username": "a", "password": "b"}
+
+
+def test_a_long_list_has_one_error() -> None:
+    response = APIClient().post(TOKEN, {**CREDENTIALS, "scopes": ["x"] * 5_000})
+
+    assert response.status_code == 400
+    assert len(response.content) < 1_000
+    assert len(response.json()["scopes"]) == 1
+
+
+def test_ten_unknown_keys_are_named() -> None:
+    response = APIClient().post(TOKEN, {**CREDENTIALS, **{f"k{number}": 1 for number in range(5_000)}})
+
+    assert response.status_code == 400
+    assert len([key for key in response.json() if key.startswith("k")]) == 10
+
+
+@pytest.mark.parametrize("name", ["tags", "cover"])
+def test_a_list_that_is_too_long_is_refused_without_a_query_for_each_item(name: str) -> None:
+    client = APIClient()
+    client.force_authenticate(User.objects.create_superuser("root"))
+
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        response = client.post(DESK, {"title": "Opera", name: ["opera"] * 10 * MOST_RELATED})
+
+    assert (response.status_code, len(response.json()[name])) == (400, 1)
+    assert len(queries) < MOST_RELATED
