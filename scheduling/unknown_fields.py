@@ -67,8 +67,7 @@ class BoundedManyRelatedField(serializers.ManyRelatedField):
     def to_internal_value(self, data: Any) -> list[Any]:
         """The objects. Raises `ValidationError`; of a list that is too long no object is looked for."""
         _refuse_longer(data, MOST_RELATED)
-        values: list[Any] = super().to_internal_value(data)
-        return values
+        return list(super().to_internal_value(data))
 
 
 class BoundedSlugField(serializers.SlugRelatedField[Any]):
