@@ -20,6 +20,7 @@ ENDED_SESSION = 1024 * 1024
 """Bytes of a form that is sent after the end of a session, whose text is shown again."""
 
 _ALWAYS_SMALL = ("/admin/login/", "/api/v1/token/")
+_SAML = "/admin/sso/saml/"  # has a limit of its own
 _LARGE = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses where users and their programs send articles and files."""
 
@@ -39,6 +40,8 @@ def limit_of(request: HttpRequest) -> int | None:
     """The largest body of this request in bytes; None if Django limits it."""
     if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_LARGE):
         return SMALL
+    if request.path_info.startswith(_SAML):
+        return None
     # An API checks a token before it reads the body.
     if request.user.is_authenticated or (request.path_info.startswith("/api/") and "Authorization" in request.headers):
         return None
