@@ -165,6 +165,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "headline.body_limits.BodyLimitMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "headline.accounts.middleware.SlidingSessionMiddleware",
     "headline.accounts.middleware.EndedSessionMiddleware",

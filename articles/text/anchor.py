@@ -19,6 +19,7 @@ CONTEXT = 32
 _SIZES = (CONTEXT, 16, 8)  # of the texts beside an edge that are searched, longest first
 _DISTINCT = 16  # characters that are unlikely to stand elsewhere by accident
 _PLACES = 20  # occurrences of one text that are considered
+_COMPARED = 200_000  # characters of likely passages that are compared for all selectors together
 _SAME = 0.6  # similarity of two passages of which one was edited, from 0 to 1
 
 
@@ -77,9 +78,22 @@ class SearchedText:
         return (best := max(starts, key=fit), best + size) if starts else None
 
     def _edited(self, wanted: Selector) -> tuple[int, int] | None:
-        likeness = {(start, end): self._likeness(wanted, start, end) for start, end in self._spans(wanted)}
+        likeness = {
+            (start, end): self._likeness(wanted, start, end)
+            for start, end in self._spans(wanted)
+            if self._may_compare(len(wanted.quote) + end - start)
+        }
         best = max(likeness, key=lambda span: likeness[span], default=None)
         return best if best and likeness[best] >= _SAME else None
+
+    @cached_property
+    def _left(self) -> list[int]:
+        """How many characters may still be compared."""
+        return [_COMPARED]
+
+    def _may_compare(self, characters: int) -> bool:
+        self._left[0] -= characters
+        return self._left[0] >= 0
 
     def _likeness(self, wanted: Selector, start: int, end: int) -> float:
         """How similar the passage is to the quote; more than that between the very texts that stood around it."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from articles.models import Tag
 from scheduling.unknown_fields import MOST_RELATED
 
 pytestmark = pytest.mark.django_db
@@ -35,6 +37,7 @@ def test_ten_unknown_keys_are_named() -> None:
 def test_a_list_that_is_too_long_is_refused_without_a_query_for_each_item(name: str) -> None:
     client = APIClient()
     client.force_authenticate(User.objects.create_superuser("root"))
+    Tag.objects.create(name="Opera", slug="opera")
 
     with CaptureQueriesContext(
         connection,
@@ -43,3 +46,17 @@ def test_a_list_that_is_too_long_is_refused_without_a_query_for_each_item(name: 
 
     assert (response.status_code, len(response.json()[name])) == (400, 1)
     assert len(queries) < MOST_RELATED
+
+
+@pytest.mark.parametrize("path", [TOKEN, "/i18n/setlang/", "/admin/login/", "/admin/articles/article/add/"])
+def test_a_large_body_without_a_signed_in_user_is_refused_unread(client: Client, path: str) -> None:
+    response = client.post(path, "x" * 100_000, content_type="application/x-www-form-urlencoded")
+
+    assert response.status_code == 413
+    assert len(response.content) < 1_000
+
+
+def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:
+    response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 100_000})
+
+    assert response.status_code in (200, 302)

@@ -142,7 +142,7 @@ ALLOWED = [
     Allowed("*", "picture", r"</?picture\b|\bpicture (?:img|source)\b", "the HTML element"),
     Allowed("articles/static/articles/editor/*", "picture", '"picture"', "the HTML element"),
     Allowed("headline/*", "picture", "Record picture", "a text of django-unfold"),
-    Allowed("articles/text/sanitize.py", "picture", '"picture"', "the HTML element"),
+    Allowed("articles/text/*", "picture", '"picture"', "the HTML element"),
     Allowed("*", "tell", r"\.tell\(\)", "a method of files"),
 ]
 

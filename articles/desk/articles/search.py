@@ -25,6 +25,9 @@ BODIES = 1_000
 An index entry for each save of a draft would cost more.
 """
 
+MOST_WORDS = 20
+"""Words of a search; others are ignored, because each is searched in each column."""
+
 MOST_FOUND = 200
 """Articles found by such bodies alone."""
 
@@ -40,18 +43,18 @@ def matching(text: str, articles: QuerySet[Any]) -> RawSQL:
     Or the article with this number. Of `articles` that are more than `SEARCHED`, the most recently changed are read;
     others are found by the words of their approved texts.
     """
-    words = text.split()
+    words = text.split()[:MOST_WORDS]
     latest = articles.order_by("-updated_at", "-pk").values("pk")[:SEARCHED]
     lines = Article.objects.filter(reduce(and_, map(_in_lines, words), Q()), pk__in=in_any(latest)).values("pk")
     bodies = Article.objects.filter(pk__in=[0, *_unapproved(words, articles), *_updates(words)]).values("pk")
-    return in_any(lines, find_texts(text, latest, limit=MOST), bodies, _numbered(words))
+    return in_any(lines, find_texts(" ".join(words), latest, limit=MOST), bodies, _numbered(words))
 
 
 def best_matching(text: str, *, limit: int) -> list[Article]:
     """At most `limit` articles that match, without body and summary: those with all words in their headline first."""
     found = Article.objects.filter(pk__in=matching(text, Article.objects.all())).order_by("-updated_at", "-pk")
     rows = list(with_releases(found).select_related("channel").defer("body", "summary")[:_BEST_OF])
-    words = text.split()
+    words = text.split()[:MOST_WORDS]
     return sorted(rows, key=lambda article: not _has(article.title, words))[:limit]
 
 

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from articles.api.fields import AddressInstantField
 from articles.desk.editor.body_field import as_shown
 from articles.exchange.wordpress_html import Library, Post, render
-from articles.text import clean_html, merged, passages, plain_text, readable
+from articles.text import SearchedText, Selector, clean_html, merged, passages, plain_text, readable
 
 GROWTH = 3.0
 """More than linear time, which doubles, and less than quadratic time, which is four times as long."""
@@ -77,3 +77,15 @@ def test_a_document_that_takes_too_many_steps_to_compare_is_replaced() -> None:
     assert "".join(piece.text for passage in found for piece in passage.old) == old
     assert "".join(piece.text for passage in found for piece in passage.new) == new
     assert sum(len(passage.pieces) for passage in found) < 10
+
+
+def test_many_notes_about_a_repeated_text_share_the_comparisons() -> None:
+    line = "".join(map(chr, range(33, 123)))
+    text, quotes = line * 60, [line[:40] + "zz" * 900 + str(number) + line[-40:] for number in range(40)]
+
+    def find(count: int) -> None:
+        searched = SearchedText(text)
+        for quote in quotes[:count]:
+            searched.find(Selector(quote, line[-32:], line[:32]))
+
+    assert _seconds(find, 40) < GROWTH * _seconds(find, 10) + 0.02

@@ -1,0 +1,61 @@
+"""Limits of request bodies by address, checked by the declared length before anything is read.
+
+What a signed-in user sends is limited by Django, with `DATA_UPLOAD_MAX_MEMORY_SIZE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+SMALL = 64 * 1024
+"""Bytes that anyone may send: log-ins and forms of readers."""
+
+ENDED_SESSION = 1024 * 1024
+"""Bytes of a form that is sent after the end of a session, whose text is shown again."""
+
+_ALWAYS_SMALL = ("/admin/login/", "/api/v1/token/")
+_SAML = "/admin/sso/saml/"  # has a limit of its own
+_LARGE = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
+"""Addresses where users and their programs send articles and files."""
+
+
+class BodyLimitMiddleware:
+    """Refuses bodies of requests without a signed-in user, by 413, before anything reads them."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        most = limit_of(request) if _length(request) > SMALL else None
+        return self._get_response(request) if most is None or _length(request) <= most else _refusal(request)
+
+
+def limit_of(request: HttpRequest) -> int | None:
+    """The largest body of this request in bytes; None if Django limits it."""
+    if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_LARGE):
+        return SMALL
+    if request.path_info.startswith(_SAML):
+        return None
+    # An API checks a token before it reads the body.
+    if request.user.is_authenticated or (request.path_info.startswith("/api/") and "Authorization" in request.headers):
+        return None
+    return ENDED_SESSION if settings.SESSION_COOKIE_NAME in request.COOKIES else SMALL
+
+
+def _length(request: HttpRequest) -> int:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isdecimal() else 0
+
+
+def _refusal(request: HttpRequest) -> HttpResponse:
+    message = _("The request body is too large.")
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    if request.path_info.startswith("/api/"):
+        return JsonResponse({"detail": message, "code": "too_large"}, status=status)
+    return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
