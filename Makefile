@@ -21,7 +21,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants model clusters alerts databases upgrades screens replay bare lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz model clusters alerts databases upgrades screens replay bare lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -67,6 +67,9 @@ overload: packages .venv/test  ## OVERLOAD_ARTICLES=100000 go live in one instan
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos
+
+fuzz: .venv/test  ## 100,000 generated feeds: none is imported early, public or incomplete
+	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
 
 model: packages .venv/test  ## all histories of the formal model of the engine, and MODEL_EXAMPLES=500 of the engine with two connections
 	@.ci/packages spin

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.addresses import page_address
 from articles.models.base.bulk_signals import SignallingQuerySet
+from articles.models.names import NameField
 from articles.models.slugs import slug_of
 from articles.models.update import Update
 from articles.text import one_line
@@ -27,7 +28,7 @@ class ChannelQuerySet(SignallingQuerySet["Channel"]):
 class Channel(models.Model):
     """A section of the site, such as Politics or 财经. A disabled channel is not offered to readers or editors."""
 
-    name = models.CharField(_("name"), max_length=80, unique=True)
+    name = NameField(_("name"), max_length=80, unique=True)
     slug = models.SlugField(
         _("slug"),
         max_length=80,
@@ -48,7 +49,7 @@ class Channel(models.Model):
         ordering = ["position", "name"]
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save, with a slug made from the name when there is none."""

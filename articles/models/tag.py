@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.names import NameField
 from articles.models.slugs import slug_of
 from articles.text import one_line
 
@@ -14,7 +15,7 @@ from articles.text import one_line
 class Tag(models.Model):
     """A topic, such as elections or 高铁."""
 
-    name = models.CharField(_("name"), max_length=80, unique=True)
+    name = NameField(_("name"), max_length=80, unique=True)
     slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True, blank=True)
 
     class Meta:
@@ -23,7 +24,7 @@ class Tag(models.Model):
         ordering = ["name"]
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save, with a slug made from the name when there is none."""

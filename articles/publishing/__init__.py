@@ -67,7 +67,7 @@ from articles.publishing.reconcile import (
     sync_tasks_of,
 )
 from articles.publishing.rescan import reconcile_reviews, review_again, review_again_soon, review_submitted
-from articles.publishing.resolve import channels_named, tag_all, tags_named, users_named
+from articles.publishing.resolve import channels_named, tag_all, tag_named, tags_named, users_named
 from articles.publishing.review_locks import leave_review, release_soft_lock, soft_lock
 from articles.publishing.revisions import (
     add_revisions,
@@ -216,6 +216,7 @@ __all__ = [
     "sync_tasks",
     "sync_tasks_of",
     "tag_all",
+    "tag_named",
     "tags_named",
     "undo_bulk_action",
     "undo_retraction",

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db.models import Max, Q
+from django.db.models import Manager, Max, Q
 from django.db.models.functions import Lower
 from django.utils.text import slugify
 
 from articles.models import Article, Channel, Tag
 from scheduling.services import delete_by_ids
 
+_Named = TypeVar("_Named", Channel, Tag)
+
 
 def channels_named(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, Channel]:
     """The channel of each name; a missing one is created with the values given."""
-    return {name: Channel.objects.filter(name=name).first() or _new_channel(name, **wanted[name]) for name in wanted}
+    return {name: _named(Channel.objects, name) or _new_channel(name, **wanted[name]) for name in wanted}
 
 
 def tags_named(names: Iterable[str]) -> dict[str, Tag]:
@@ -27,11 +29,23 @@ def tags_named(names: Iterable[str]) -> dict[str, Tag]:
     slugs = names if isinstance(names, Mapping) else {}
     wanted = set(names)
     found = {tag.name: tag for tag in Tag.objects.filter(name__in=wanted)}
-    # The database's collation decides whether two names are equal: query again before creating one.
-    for name in sorted(wanted - found.keys()):
-        slug = _free_slug(Tag, slugs.get(name) or name)
-        found[name] = Tag.objects.filter(name=name).first() or Tag.objects.create(name=name, slug=slug)
+    in_order = names if isinstance(names, Mapping) else sorted(wanted)
+    for name in in_order:
+        if name in found:
+            continue
+        found[name] = tag_named(name) or Tag.objects.create(name=name, slug=_free_slug(Tag, slugs.get(name) or name))
     return found
+
+
+def tag_named(name: str) -> Tag | None:
+    """The tag with this name, or else with another case of it."""
+    return _named(Tag.objects, name)
+
+
+def _named(rows: Manager[_Named], name: str) -> _Named | None:
+    """The row with this name, or else with another case of it."""
+    same = (row for row in rows.filter(name__iexact=name) if row.name.casefold() == name.casefold())
+    return rows.filter(name=name).first() or next(same, None)
 
 
 def tag_all(names_of: Mapping[int, Collection[str]], tags: Mapping[str, Tag] | None = None) -> None:

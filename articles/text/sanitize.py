@@ -107,7 +107,7 @@ _TRANSPARENT = {"article", "aside", "center", "div", "fieldset", "footer", "form
 """Blocks around others, between which text may stand."""
 
 _SHOWN = re.compile(
-    r"<(?:img|iframe|object|embed|input|picture|source|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE
+    r"<(?:img|iframe|object|embed|input|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE
 )
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
 _BETWEEN_TAGS = re.compile(r"(?<=>)\s++(?=<)")

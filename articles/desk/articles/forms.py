@@ -26,7 +26,7 @@ from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
 from articles.models import BODY_LENGTH, LINES, Article, Channel, Tag, Text
 from articles.pages import newest_number
-from articles.publishing import EDITABLE, Typed
+from articles.publishing import EDITABLE, Typed, tag_named
 from articles.text import foreign_tags, one_line
 
 _COMMA = re.compile("[,，、\n]")  # noqa: RUF001 (Chinese commas)
@@ -159,7 +159,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_more_tags(self) -> list[Tag]:
         """The tags with these names, for browsers without scripts."""
         names = [name for part in _COMMA.split(self.cleaned_data["more_tags"]) if (name := part.strip())]
-        tags = [(name, Tag.objects.filter(name=name).first()) for name in names]
+        tags = [(name, tag_named(name)) for name in names]
         if missing := [name for name, tag in tags if tag is None]:
             text = gettext("There is no tag with this name: %(names)s.")
             raise ValidationError(text % {"names": gettext(", ").join(missing)}, code="no_tag")

@@ -124,6 +124,17 @@ def test_ids_may_have_any_length(tmp_path: Path, length: int) -> None:
     assert run_import(file).summary == counts(skipped=2)
 
 
+def test_names_are_the_same_only_up_to_case(tmp_path: Path) -> None:
+    names = ["🔥", "💧", "陈𬱖", "陈𬭎", "péché", "peche", "PECHE", "Straße", "𠮷", "𠀀"]
+    records = [{"external_id": str(n), "title": "A", "tags": [name], "channel": name} for n, name in enumerate(names)]
+
+    run_import(write_lines(tmp_path / "a.jsonl", *records))
+
+    articles = list(Article.objects.order_by("pk").select_related("channel"))
+    found = [(str(article.channel), article.tags.get().name) for article in articles]
+    assert found == [(name, name) for name in [*names[:6], "peche", *names[7:]]]
+
+
 # Limits
 
 
