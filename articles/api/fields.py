@@ -88,7 +88,8 @@ class StatusesField(serializers.MultipleChoiceField):
 
     def to_internal_value(self, data: Any) -> Any:
         """The numbers. Raises `ValidationError`."""
-        return super().to_internal_value([self.words.get(str(one).lower(), one) for one in data])
+        given: Any = [self.words.get(str(one).lower(), one) for one in data]
+        return super().to_internal_value(given)
 
 
 class NumbersField(serializers.CharField):
