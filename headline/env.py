@@ -346,6 +346,17 @@ def addresses(name: str) -> list[str]:
     return [_address(name, value) for value in names(name)]
 
 
+def origins(name: str) -> list[str]:
+    """Origins such as https://app.example.org, separated by commas, or `*` alone for any."""
+    found = names(name)
+    remedy = "write origins such as https://app.example.org, or * alone"
+    for value in found if found != ["*"] else ():
+        _split(name, value, remedy)
+        if not re.fullmatch(rf"https?://{HOST}", value, re.ASCII):
+            raise WrongEnvironment(name, f"contains {value!r}", remedy)
+    return found
+
+
 def _address(name: str, value: str) -> str:
     remedy = "write something like https://hub.example.org/"
     _split(name, value, remedy)

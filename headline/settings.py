@@ -370,6 +370,7 @@ REST_FRAMEWORK = {
     "NUM_PROXIES": PROXY_COUNT,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+CORS_ORIGINS = env.origins("CORS_ORIGINS")  # of pages whose scripts may use the API, with tokens
 SPECTACULAR_SETTINGS = {
     "TITLE": "Headline",
     "DESCRIPTION": "Articles for readers, the newsroom for staff, and a delayed-task engine for programs.",

@@ -37,7 +37,7 @@ class AuditFilterSerializer(serializers.Serializer[Any]):
 
 
 class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
-    """Who did what, where and when."""
+    """An action: by which user, from which source and when."""
 
     at = InstantField(read_only=True)
     user = serializers.IntegerField(source="user_id", read_only=True, allow_null=True)

@@ -90,8 +90,8 @@ class StatusesField(serializers.MultipleChoiceField):
 
     def to_internal_value(self, data: Any) -> Any:
         """The numbers. Raises `ValidationError`."""
-        numbers: Any = [self.words.get(str(one).lower(), one) for one in data]
-        return super().to_internal_value(numbers)
+        given: Any = [self.words.get(str(one).lower(), one) for one in data]
+        return super().to_internal_value(given)
 
 
 class NumbersField(serializers.CharField):

@@ -88,7 +88,7 @@ class InvitationSerializer(serializers.Serializer[Any]):
     destroy=extend_schema(operation_id="desk_users_destroy", summary="Delete a user; articles stay"),
 )
 class UserViewSet(ScreenViewSet):
-    """Users and their roles. Nobody gives a role that they lack."""
+    """Users and their roles. A role is given by users who have its permissions."""
 
     serializer_class = UserSerializer
     filter_class = UserFilterSerializer
@@ -195,7 +195,7 @@ class RoleSerializer(Strict, serializers.ModelSerializer[Group]):
     destroy=extend_schema(operation_id="desk_roles_destroy", summary="Delete a role"),
 )
 class RoleViewSet(ScreenViewSet):
-    """Groups of users. Nobody grants a permission that they lack."""
+    """Groups of users. A permission is granted by users who have it."""
 
     serializer_class = RoleSerializer
     queryset = Group.objects.prefetch_related("permissions__content_type")

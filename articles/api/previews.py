@@ -24,7 +24,7 @@ from scheduling.unknown_fields import Strict
 class PreviewLinkSerializer(serializers.ModelSerializer[PreviewLink]):
     """A link with which anyone reads a text before it is published."""
 
-    url = serializers.SerializerMethodField(help_text=_("Whoever has it can read the text."))
+    url = serializers.SerializerMethodField(help_text=_("With it, the text can be read without an account."))
     revision = serializers.SlugRelatedField[Any](
         slug_field="number", read_only=True, allow_null=True, help_text=_("Null: always the newest text.")
     )

@@ -122,7 +122,7 @@ def _resolved(host: str, port: int) -> list[tuple[Any, ...]]:
 
 
 def is_public(address: Address) -> bool:
-    """Whether everybody can reach it, also if it stands for an address of IPv4."""
+    """Whether it is a public address, also if it stands for an address of IPv4."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
         if address in _TRANSLATED:

@@ -1,4 +1,4 @@
-"""What editors do on the newsroom's screens, programs do by API: the list of actions, and the operation of each."""
+"""What editors do in the admin, programs do by API: the list of actions, and the operation of each."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ NO_SCREENS = ("(?P<url>.*)$", "<path:object_id>/")  # redirects
 
 
 def names(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
-    """The names of the newsroom's screens; of unnamed ones, the last part of the address."""
+    """The names of the admin's screens; of unnamed ones, the last part of the address."""
     for pattern in resolver.url_patterns:
         address = prefix + str(pattern.pattern)
         if not isinstance(pattern, URLPattern):
@@ -167,7 +167,7 @@ def operation_of(name: str) -> str:
 
 
 def is_read_only(name: str) -> bool:
-    """Whether nobody may do it on that screen either."""
+    """Whether no user may do it on that screen either."""
     model, _underscore, verb = name.rpartition("_")
     screens = {str(kind._meta.label_lower).replace(".", "_"): screen for kind, screen in admin.site._registry.items()}
     root = User(is_superuser=True, is_active=True, is_staff=True)
@@ -265,7 +265,7 @@ def make_editor_with_tags() -> User:
     return make_user("rita", "view_tag", "change_tag", "review_article")
 
 
-def test_nobody_gives_a_role_or_a_permission_that_they_lack() -> None:
+def test_a_user_gives_no_role_or_permission_that_the_user_lacks() -> None:
     manager = make_user("manager", "view_user", "add_user", "change_user", "view_group", "change_group")
     client, chief = client_of(manager), make_member(Role.CHIEF)
     mei = {"name": "Mei", "email": "mei@example.org", "roles": [Role.CHIEF.value]}
