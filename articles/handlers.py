@@ -90,7 +90,6 @@ def _prepare_to_publish() -> None:
     label=_("Publication"),
     namer=titles,
     recoverable=True,
-    runs_ahead=True,
     prepare=_prepare_to_publish,
     after_commit=partial(_log_lateness, "published"),
 )
@@ -104,7 +103,6 @@ def publish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     label=_("Unpublication"),
     namer=titles,
     recoverable=True,
-    runs_ahead=True,
     after_commit=partial(_log_lateness, "unpublished"),
 )
 def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
@@ -123,7 +121,6 @@ def _date_updates(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
     label=_("Update"),
     namer=titles,
     recoverable=True,
-    runs_ahead=True,
     after_commit=_date_updates,
 )
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
@@ -157,7 +154,6 @@ def _date_releases(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
     label=_("Release"),
     namer=names,
     recoverable=True,
-    runs_ahead=True,
     after_commit=_date_releases,
 )
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
@@ -208,7 +204,7 @@ def bulk_action(tasks: Sequence[TaskInfo]) -> None:
         run_bulk_action(dict(task.parameters or {})["bulk_action_id"])
 
 
-@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"), runs_ahead=True)
+@handler(NOTIFY, waits_for_locks=True, label=_("Notifications"))
 def notify(tasks: Sequence[TaskInfo]) -> None:
     """Notify the authors of articles that went live together."""
     for task in tasks:

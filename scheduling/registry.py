@@ -17,9 +17,6 @@ others more than `Fail`.
 `waits_for_locks=True` is for handlers that may wait for row locks: workers run them in a separate thread, so that no
 other task waits.
 
-`runs_ahead=True` is for handlers that take the time from the database and only write to it: their transaction may begin
-some milliseconds before the tasks are due, as of the due time, so that only its commit is left at that time.
-
 `after_commit` is called with the tasks of a batch that were executed (neither dropped nor postponed) and the time of
 their commit, measured by the database's clock right after it: once, outside any transaction, and before the next batch,
 so it should be quick. An error in it is logged; the tasks are done. It is not called if the worker dies, or loses the
@@ -100,7 +97,6 @@ class Handler:
     label: str | Promise = ""
     namer: Namer | None = None
     recoverable: bool = False
-    runs_ahead: bool = False
     lease: float | None = None
     prepare: Callable[[], object] | None = None
     after_commit: AfterCommit | None = None
@@ -132,7 +128,6 @@ def handler(
     label: str | Promise = "",
     namer: Namer | None = None,
     recoverable: bool = False,
-    runs_ahead: bool = False,
     lease: float | None = None,
     prepare: Callable[[], object] | None = None,
     after_commit: AfterCommit | None = None,
@@ -161,7 +156,6 @@ def handler(
             label,
             namer,
             recoverable,
-            runs_ahead,
             lease,
             prepare,
             after_commit,

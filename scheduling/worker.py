@@ -17,7 +17,6 @@ from datetime import datetime
 from django.db import connections
 
 from scheduling import registry
-from scheduling.ahead import can_run_ahead
 from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock
 from scheduling.conf import conf
@@ -36,7 +35,6 @@ logger = logging.getLogger(__name__)
 _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
-_PREPARATION = 0.004  # seconds from popping hints to the commit, about
 _SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
 _PAGE = 0.004  # seconds that a part of a refresh takes
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
@@ -216,25 +214,19 @@ class Worker:
         return popped is not None
 
     def _pop(self, due_ms: int | None) -> PoppedAt | None:
-        """Pop hints if there are any, including those that become due at `due_ms` or while the round is prepared.
-
-        Otherwise a busy worker would be late for each.
-        """
-        until_ms, turn = due_ms, self.turn
-        if can_run_ahead(self.task_types):
-            until_ms = max(due_ms or 0, int((clock.timestamp() + _PREPARATION) * 1000))
-        now = clock.now()
+        """Pop hints if there are any, including those that become due at `due_ms`, which spares a round trip then."""
+        now, turn = clock.now(), self.turn
         popped = pop_due(
             self.batch,
             task_types=self.task_types,
             queue=self.queue,
             breakers=self.breakers,
-            now_ms=until_ms or int(now.timestamp() * 1000),
+            now_ms=due_ms or int(now.timestamp() * 1000),
         )
         turn.next_due_ms, busy_since = popped.next_due_ms, turn.busy_since or now
         turn.busy_since = busy_since if popped else None
         if popped:
-            return PoppedAt(popped, until_ms, busy_since, is_full=len(popped) >= self.batch)
+            return PoppedAt(popped, due_ms, busy_since, is_full=len(popped) >= self.batch)
         self.idle_rounds = 0
         if due_ms:  # another worker has it, or it is in the database, which gives none early
             clock.sleep_until(due_ms / 1000)
@@ -243,6 +235,8 @@ class Worker:
 
     def _run(self, found: PoppedAt) -> None:
         with self.turn.running():
+            if found.due_ms:
+                clock.sleep_until(found.due_ms / 1000)
             report = run_popped(
                 found.popped,
                 worker=self.name,
@@ -250,7 +244,6 @@ class Worker:
                 breakers=self.breakers,
                 beat=self.beat,
                 busy_since=found.busy_since,
-                until_ms=found.until_ms,
             )
         lateness.add(report.late)
         report.late.clear()
@@ -313,10 +306,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class PoppedAt:
-    """Popped hints, how early they were popped, and since when the worker has had others."""
+    """Popped hints, when they are due if they were popped early, and since when the worker has had others."""
 
     popped: Popped
-    until_ms: int | None
+    due_ms: int | None
     busy_since: datetime
     is_full: bool  #: as many as may be popped at once: there may be more
 

@@ -1,15 +1,14 @@
 """Django's backend for MariaDB and MySQL, with fewer round trips; set it as `"ENGINE": "scheduling.mysql"`.
 
 Autocommit is switched with the next statement, and only if that needs the other mode; so a transaction that follows
-another one begins by itself. Writes in a `pipelined()` block are sent with the next statement or with `COMMIT`. A
-transaction can begin shortly before its time, see `ahead`. `OPTIONS["servers"]` names several servers of one database.
+another one begins by itself. Writes in a `pipelined()` block are sent with the next statement or with `COMMIT`.
+`OPTIONS["servers"]` names several servers of one database.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction, utils
@@ -18,7 +17,6 @@ from django.db.backends.mysql import base, operations
 from django.utils.functional import cached_property
 from MySQLdb import Error, IntegrityError, OperationalError
 
-from scheduling.ahead import NotDueYet
 from scheduling.mysql.schema import DatabaseSchemaEditor
 from scheduling.mysql.servers import CONNECT_TIMEOUT, connect_to_any, takes_writes
 
@@ -26,8 +24,6 @@ _WRITES = (b"INSERT ", b"UPDATE ", b"DELETE ")
 _RELEASE = b"RELEASE SAVEPOINT "  # `atomic` rolls back to the savepoint when it fails
 _DEADLOCK = 1213
 _WAITED = (1205, 1969)  # for a lock, and MariaDB's end of a statement
-_LONGEST_WAIT = 0.05  # seconds that rows may stay locked because this process's clock is ahead of the database's
-_RESET_CLOCK = b"SET timestamp = DEFAULT"
 _IMPATIENT = "SET @patience = @@innodb_lock_wait_timeout, innodb_lock_wait_timeout = 1"
 _PATIENT = "SET innodb_lock_wait_timeout = @patience"
 
@@ -48,7 +44,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **options)
         self._unsent: list[bytes] = []  # writes to send before the next statement
         self._is_begun = False  # statements of a transaction were sent
-        self.seen: datetime | None = None  # the time that statements see, if it is not the true one
         self._is_pipelined = False
 
     @contextmanager
@@ -62,60 +57,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             yield
         finally:
             self._is_pipelined = before
-
-    @contextmanager
-    def ahead(self) -> Iterator[None]:
-        """Let the statements of this block see the times that are given to `see`; at its end the clock is true again.
-
-        To be used within a transaction if `has_settable_clock`.
-        """
-        try:
-            yield
-            if self.seen is not None:
-                self._wait_until(self.seen)
-        except BaseException:
-            self._reset_clock()
-            raise
-        finally:
-            self.seen = None
-
-    def see(self, moment: datetime | None) -> None:
-        """Show a time milliseconds ahead to the next statements; None: the true one."""
-        if moment == self.seen:
-            return
-        self._unsent.append(_set_clock(moment) if moment else _RESET_CLOCK)
-        self.seen = moment
-        if moment is None:  # Galera reads its clock once for all statements that are sent together
-            with self.wrap_database_errors, self.create_cursor() as cursor:
-                cursor.flush()
-
-    def shows(self, due: datetime) -> bool:
-        """Whether the server's own clock shows `due`; the next statements see that clock."""
-        self.see(None)
-        with self.cursor() as cursor:
-            cursor.execute("SELECT UTC_TIMESTAMP(6) >= %s", [_utc(due)])
-            return bool(cursor.fetchone()[0])
-
-    def _wait_until(self, due: datetime) -> None:
-        """Let the server wait until its own clock shows `due`. Raises `NotDueYet` if that takes too long."""
-        self.see(None)
-        left = f"TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), '{_utc(due)}') * 0.000001"
-        with self.cursor() as cursor:
-            cursor.execute(f"SELECT {left} <= {_LONGEST_WAIT}, SLEEP(LEAST({_LONGEST_WAIT}, GREATEST(0, {left})))")
-            is_soon, is_interrupted = cursor.fetchone()
-        if not is_soon or is_interrupted:
-            raise NotDueYet
-
-    @cached_property
-    def has_settable_clock(self) -> bool:
-        """Whether the server lets this session set its clock; MariaDB refuses it with `secure_timestamp`."""
-        self.ensure_connection()
-        try:
-            self.connection.query(_set_clock(datetime.now(UTC)))
-        except Error:
-            return False
-        self._reset_clock()
-        return True
 
     def lock_within(self, seconds: float, select: str, parameters: Sequence[Any]) -> bool:
         """Lock rows by a SELECT; False, with none locked, if that takes longer. MySQL waits for a whole second."""
@@ -141,13 +82,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             yield
         finally:
             cursor.execute(_PATIENT)
-
-    def _reset_clock(self) -> None:
-        """Without a cursor of Django's, which would refuse it in a failed transaction."""
-        try:
-            self.connection.query(_RESET_CLOCK)
-        except Error:
-            self.connection.close()
 
     def pipeline(self, statement: bytes) -> bool:
         """Leave a statement to be sent with the next one, if it may be; False if it may not."""
@@ -294,12 +228,3 @@ class Cursor(base.CursorWrapper):
             self._connection.connection.close()
             raise
         self.cursor._executed = last
-
-
-def _set_clock(moment: datetime) -> bytes:
-    """A quarter of a microsecond more, as MariaDB truncates its binary fraction and MySQL rounds it."""
-    return f"SET timestamp = {moment.replace(microsecond=0).timestamp():.0f}.{moment.microsecond:06}25".encode()
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC).replace(tzinfo=None):%Y-%m-%d %H:%M:%S.%f}"

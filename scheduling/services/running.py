@@ -20,7 +20,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import DatabaseError, transaction
@@ -28,7 +28,6 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from scheduling import registry
-from scheduling.ahead import NotDueYet, ahead, can_run_ahead
 from scheduling.circuit_breaker import Breakers
 from scheduling.clock import clock, database_now, read_database_clock
 from scheduling.compiled import compiled_for, pipelined
@@ -130,26 +129,17 @@ def run_once(
     breakers: Breakers | None = None,
     beat: Callable[[], None] = lambda: None,
     busy_since: datetime | None = None,
-    until_ms: int | None = None,
 ) -> RunReport:
     """Run one round and return its report. `task_types` limits it to some of the types that have a handler.
 
-    `now_ms` is the database's time; the default is this process's corrected clock, which needs no query. `until_ms` is
-    milliseconds ahead, see `run_popped`. Raises when the connection is lost.
+    `now_ms` is the database's time; the default is this process's corrected clock, without a query. Raises when the
+    connection is lost.
     """
     queue, breakers = queue or get_queue(), breakers or Breakers()
     types = registry.task_types() if task_types is None else task_types
-    now_ms = until_ms or now_ms or int(clock.timestamp() * 1000)
+    now_ms = now_ms or int(clock.timestamp() * 1000)
     popped = pop_due(limit, task_types=types, queue=queue, breakers=breakers, now_ms=now_ms)
-    return run_popped(
-        popped,
-        worker=worker,
-        queue=queue,
-        breakers=breakers,
-        beat=beat,
-        busy_since=busy_since,
-        until_ms=until_ms,
-    )
+    return run_popped(popped, worker=worker, queue=queue, breakers=breakers, beat=beat, busy_since=busy_since)
 
 
 def pop_due(limit: int, *, task_types: Collection[str], queue: DelayQueue, breakers: Breakers, now_ms: int) -> Popped:
@@ -166,23 +156,18 @@ def run_popped(
     breakers: Breakers,
     beat: Callable[[], None] = lambda: None,
     busy_since: datetime | None = None,
-    until_ms: int | None = None,
 ) -> RunReport:
     """Run tasks whose hints were popped. `beat` is called before each transaction.
 
-    `busy_since` is when this worker was last idle, if it has run tasks ever since. With `until_ms`, hints were popped
-    that early: their tasks are prepared now if their handler allows that, and committed when they are due.
+    `busy_since` is when this worker was last idle, if it has run tasks ever since.
     """
-    until = None if until_ms is None else datetime.fromtimestamp(until_ms / 1000, UTC)
-    if until and not can_run_ahead(task_type for (task_type, _), ids in popped.ids.items() if ids):
-        clock.sleep_until(until.timestamp())
     report = RunReport()
     for (task_type, _priority), ids in sorted(popped.ids.items(), key=_urgent_and_short_first):
         report.popped += len(ids)
         for start in range(0, len(ids), conf.BATCH_SIZE):
             if breakers.closed([task_type]):
                 batch = ids[start : start + conf.BATCH_SIZE]
-                report += Round(worker, queue, breakers, task_type, beat, busy_since, until).run(batch)
+                report += Round(worker, queue, breakers, task_type, beat, busy_since).run(batch)
     return report
 
 
@@ -202,10 +187,8 @@ class Round:
         task_type: str = "",
         beat: Callable[[], None] = lambda: None,
         busy_since: datetime | None = None,
-        until: datetime | None = None,
     ) -> None:
         self.worker = worker
-        self.until = until  # what is due until then is run ahead
         self.busy_since = busy_since
         self.queue = queue
         self.breakers = breakers or Breakers()
@@ -323,7 +306,7 @@ class Round:
 
     def _attempt(self, ids: Sequence[int], *, trusted: bool, apart: bool) -> Outcome:
         run_batch = partial(_run_apart, beat=self.beat) if apart else _run_together
-        outcome = self._run_transaction(ids, trusted, run_batch)
+        outcome = _run_transaction(ids, trusted, run_batch, self.worker, self.versions, self.busy_since)
         self.report += outcome.report
         for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
             if not outcome.missing:
@@ -335,22 +318,10 @@ class Round:
             self._push_back(outcome.missing)
         return outcome
 
-    def _run_transaction(self, ids: Sequence[int], trusted: bool, run_batch: RunBatch) -> Outcome:  # noqa: FBT001
-        """Run one, ahead if it is the first. If that one raises, its tasks are due when the error is raised."""
-        until, self.until = self.until, None
-        try:
-            return _run_transaction(ids, trusted, run_batch, self.worker, self.versions, self.busy_since, until)
-        except NotDueYet:
-            clock.measure()  # it is ahead: each batch would wait in vain
-            return Outcome(missing=set(ids))
-        except Exception:
-            if until:
-                clock.sleep_until(until.timestamp())
-            raise
-
     def _push_back(self, ids: Collection[int]) -> None:
         """Push the hints of tasks that were not due, because they were rescheduled or their hints popped early."""
         if hints := _hints_of_early(ids):
+            clock.measure()  # it may be ahead, as after a failover: each batch would be popped in vain
             self.queue.push(hints, now_ms=int(clock.timestamp() * 1000))
 
 
@@ -382,24 +353,19 @@ def _run_transaction(
     worker: str,
     versions: dict[int, int],
     busy_since: datetime | None = None,
-    until: datetime | None = None,
 ) -> Outcome:
     """Lock the rows that are due, run the handlers, close the records and delete the rows: all or nothing.
 
-    `versions` receives the versions of the locked tasks, also when a handler raises. Those due before `until` are
-    locked and run ahead, and closed when all of them are due.
+    `versions` receives the versions of the locked tasks, also when a handler raises.
     """
     commit = Commit()
-    with ahead(until if until and clock.now() < until else None) as commit_at:
-        tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
-        if tasks:
-            commit_at(max(task.execute_time for task in tasks))
-        versions.update((task.task_id, task.version) for task in tasks)
-        outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
-        if trusted:
-            outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
-            tasks = [task for task in tasks if task.task_id not in outcome.suspects]
-        handled = list(_run_handlers(tasks, run_batch))
+    tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
+    versions.update((task.task_id, task.version) for task in tasks)
+    outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
+    if trusted:
+        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
+        tasks = [task for task in tasks if task.task_id not in outcome.suspects]
+    handled = list(_run_handlers(tasks, run_batch))
     for batch, verdicts in handled:
         done = _close_tasks(batch, verdicts, outcome.report, worker, counted=not trusted)
         commit.executes(done, outcome.report.measured)

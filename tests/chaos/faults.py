@@ -62,6 +62,9 @@ def connect(stand: Stand) -> Any:
 _SPREAD = 6.0  # seconds over which the tasks of a burst become due
 _FURTHER_KEYS = 1500  # of 50 ms each: more than a minute to load
 
+STRICTER = ("--secure-timestamp=YES", "--server-id=7", "--default-time-zone=+09:00", "--version=10.11.99-MariaDB")
+"""Options of a MariaDB that refuses more than the one before it."""
+
 Fault = Callable[[Scene], AbstractContextManager[object]]
 
 
@@ -174,6 +177,16 @@ def kill_mariadb(scene: Scene) -> Iterator[None]:
     scene.stand.mariadb.kill()
     yield
     scene.stand.mariadb.start()
+
+
+@contextmanager
+def replace_mariadb(scene: Scene) -> Iterator[None]:
+    """A failover to a stricter MariaDB of another version, time zone and id, and back."""
+    scene.stand.mariadb.stop()
+    scene.stand.mariadb.launch(*STRICTER)
+    scene.stand.mariadb.wait_until_ready()
+    yield
+    scene.stand.mariadb.restart()
 
 
 @contextmanager
@@ -665,6 +678,7 @@ KINDS: Mapping[str, Kind] = {
     "workers replaced": Kind(replace_workers, "worker"),
     "web server reloaded": Kind(reload_web, "web", lasts=False),
     "MariaDB killed": Kind(kill_mariadb, "mariadb"),
+    "MariaDB replaced by a stricter one": Kind(replace_mariadb, "mariadb"),
     "MariaDB frozen": Kind(freeze_mariadb, "mariadb"),
     "MariaDB read-only": Kind(read_only_mariadb, "mariadb"),
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),

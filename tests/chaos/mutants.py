@@ -295,6 +295,7 @@ MUTANTS = (
     ),
 )
 
+_IDENTITY = ("tests/scheduling/test_identity.py",)
 _WALKS = ("tests/articles/test_every_screen_by_clock.py", "tests/articles/test_walk_by_clock.py")
 _ORDER = ("tests/articles/site/test_order.py",)
 _REVIEW = ("tests/articles/desk/review",)
@@ -390,5 +391,19 @@ SHOWN = (
         "    if before:\n",
         ("tests/articles/releases",),
     ),
+    _shown(
+        "keys in Redis follow the database to another server",
+        "scheduling/identity.py",
+        "if connection.connection is not None and connection.connection is not getattr(",
+        "if False and connection.connection is not getattr(",
+        _IDENTITY,
+    ),
+    _shown(
+        "keys in Redis stay while the database does not answer",
+        "scheduling/identity.py",
+        "        except Error as error:\n",
+        "        except ZeroDivisionError as error:\n",
+        _IDENTITY,
+    ),
 )
-"""What users see, each with a mutant that the tests of it must find."""
+"""What users see, or would only see after a failover, each with a mutant that the tests of it must find."""

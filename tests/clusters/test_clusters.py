@@ -40,23 +40,6 @@ def test_one_of_three_nodes_commits_what_workers_on_all_have_locked() -> None:
         assert sorted(stand.rows("SELECT task_id FROM probe_effect")) == sorted((one,) for one in ids)
 
 
-def test_a_transaction_that_begins_ahead_ends_at_its_time() -> None:
-    """Galera reads its clock once for all statements that are sent together."""
-    code = """
-from datetime import timedelta
-from django.db import transaction
-from scheduling.ahead import ahead
-from scheduling.services import read_database_clock
-with transaction.atomic():
-    due = read_database_clock() + timedelta(milliseconds=40)
-    with ahead(due):
-        pass
-    print("late" if read_database_clock() >= due else "early")
-"""
-    with ClusterStand("Sentinel", nodes=1) as stand:
-        assert stand.call("manage.py", "shell", "--no-imports", "-c", code).split() == ["late"]
-
-
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_workers_on_several_nodes_publish_each_article_once(nodes: int) -> None:
     results = []

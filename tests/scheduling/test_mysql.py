@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from threading import Thread
 from typing import Any
 
 import MySQLdb
 import pytest
-from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, connections, transaction
 from django.db.transaction import TransactionManagementError
 
 from articles.models import Article
-from scheduling.ahead import NotDueYet, ahead
-from scheduling.clock import read_database_clock
 from scheduling.compiled import pipelined
 from scheduling.mysql import servers as mysql_servers
 from scheduling.services import lock_by_ids
@@ -217,64 +214,6 @@ def test_transactions_without_autocommit_follow_each_other() -> None:
     assert numbers() == [1, 1]
 
 
-def test_a_transaction_sees_its_due_time_and_waits_until_it_comes(sent: list[bytes]) -> None:
-    due = read_database_clock() + timedelta(milliseconds=30)
-    with transaction.atomic():
-        with ahead(due) as commit_at:
-            commit_at(due)
-            assert read_database_clock() == due
-            write("UPDATE pipelined SET number = MICROSECOND(UTC_TIMESTAMP(6)) DIV 10000 WHERE id = 1")
-        assert read_database_clock() >= due
-    assert len(sent[1:]) == 5  # a query before it is due, the write, the wait, a query, and the commit
-    assert sent[2].endswith(b"; SET timestamp = DEFAULT"), "Galera shows its effect only to what is sent afterwards"
-    assert numbers() == [due.microsecond // 10000, 0]
-
-
-def test_a_due_time_is_seen_to_the_microsecond() -> None:
-    began = datetime(2026, 11, 22, 7, 0, 0, tzinfo=UTC)
-    dues = [began + timedelta(microseconds=micro) for micro in (0, 1, 1000, 123_456, 333_333, 999_000, 999_999)]
-    seen = []
-    for due in dues:
-        with transaction.atomic(), ahead(due):
-            seen.append(read_database_clock())
-    assert seen == dues
-
-
-def test_nothing_is_committed_if_the_due_time_does_not_come() -> None:
-    """The clock of this process may be ahead of the database's."""
-    with pytest.raises(NotDueYet), transaction.atomic(), ahead(read_database_clock() + timedelta(seconds=5)):
-        write("UPDATE pipelined SET number = 1")
-    assert numbers() == [0, 0]
-    assert_true_clock()
-
-
-@pytest.mark.parametrize(
-    ("failing", "error"),
-    [
-        ("INSERT INTO pipelined VALUES (2, 0)", IntegrityError),
-        ("SELECT x FROM pipelined", OperationalError),
-        ("KILL CONNECTION_ID()", (OperationalError, InterfaceError)),
-    ],
-)
-@pytest.mark.parametrize("is_pipelined", [False, True])
-def test_after_an_error_the_clock_is_true_again(failing: str, error: Any, is_pipelined: bool) -> None:
-    with pytest.raises(error), transaction.atomic(), ahead(read_database_clock() + timedelta(milliseconds=20)):
-        write("UPDATE pipelined SET number = 1")
-        (write if is_pipelined else run)(failing)
-    connection.close_if_unusable_or_obsolete()
-    assert numbers() == [0, 0]
-    assert_true_clock()
-
-
-def assert_true_clock() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT ABS(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), CONVERT_TZ(SYSDATE(6), 'SYSTEM', '+00:00')))"
-        )
-        (difference,) = cursor.fetchone()
-    assert difference < 10**6
-
-
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int]]]:
     """The servers of the database: one that is down, then the real one."""
@@ -323,6 +262,32 @@ def test_only_servers_that_take_writes_are_used(servers: list[tuple[str, int]]) 
     assert [one.is_open for one in found.values()] == [False, False, True]
     with pytest.raises(MySQLdb.OperationalError, match="takes writes"):
         mysql_servers.connect_to_any(names[1:2], lambda host, port: found[host])
+
+
+@pytest.mark.parametrize(("answer", "is_usable"), [("0", True), ("OFF", True), ("1", False), ("ON", False)])
+def test_a_connection_to_a_server_that_became_read_only_is_replaced(answer: str, is_usable: bool) -> None:  # noqa: FBT001
+    """The next one may lead to another server."""
+    other: Any = connection.copy()
+    other.connection = FakeConnection(answer)
+    assert other.is_usable() is is_usable
+
+
+def test_a_new_connection_learns_what_its_server_is() -> None:
+    """It may be another one than before, as after a failover."""
+    here = connections["default"]
+    here.close()
+    before = here.mysql_version  # type: ignore[attr-defined]
+    here.mysql_server_data |= {"version": "8.0.30"}  # type: ignore[attr-defined]
+    for name in ("mysql_version", "mysql_server_info", "mysql_is_mariadb"):
+        vars(here).pop(name, None)
+    here.features = here.features_class(here)
+    vars(here)["compiled_once"] = {"of": "that server"}
+    assert (here.mysql_version, here.mysql_is_mariadb) == ((8, 0, 30), False)  # type: ignore[attr-defined]
+    assert not here.features.has_native_uuid_field
+    here.close()
+    here.ensure_connection()
+    assert here.mysql_version == before  # type: ignore[attr-defined]
+    assert "compiled_once" not in vars(here)
 
 
 @pytest.mark.parametrize("count", [999, 1000, 1001])
