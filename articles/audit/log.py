@@ -224,7 +224,7 @@ def record_due(action: str, article_ids: Collection[int]) -> None:
     """Record that these locked articles go live, are updated or leave the site at their time, in one statement.
 
     Called before their rows change; `DueRecorded` is emitted after that. The times of an entry are the instant at which
-    readers saw it, which may be past: no worker is needed for that. Their source is the system, whoever stores them: a
+    readers saw it, which may be past: no worker is needed for that. Their source is the system, also where a
     later change by a user stores what the clock has shown before.
     """
     write_for(_entries_of_due, article_ids, action)

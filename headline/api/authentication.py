@@ -32,7 +32,7 @@ class TokenAuthentication(BaseAuthentication):
         found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
-        if not (is_service_account(found.user) or may_act_without_session(found.user)):  # programs can set up no factor
+        if not (may_act_without_session(found.user) or is_service_account(found.user)):  # programs can set up no factor
             message = _("The owner of this token must set up a second factor first, in the newsroom.")
             raise AuthenticationFailed(message, code="second_factor")
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:

@@ -130,7 +130,8 @@ def _add_all(writer: Writer) -> None:
 
 def _with_images(apps: Apps) -> Iterator[Any]:
     """The model of images, by the name that it has at these migrations."""
-    return (model for model in apps.get_app_config("articles").get_models() if model.__name__ in ("Image", "Material"))
+    names = ("Image", "Material")
+    return (model for model in apps.get_app_config("articles").get_models() if model.__name__ in names)
 
 
 def _counted(manifest: Manifest, table: str) -> Iterator[bytes]:

@@ -60,6 +60,7 @@ BOUNDS: Mapping[str, Bound] = {
     "MariaDB read-only": _DATABASE,
     "MariaDB's disk full": _DATABASE,
     "MariaDB's commits held": _DATABASE,
+    "MariaDB replaced by a stricter one": _DATABASE,
     "tables altered": _DATABASE,
     "MariaDB out of connections": _DATABASE,
     "deadlocks": _DATABASE,

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from articles.models import Article, Channel
+from articles.text import visible
 from tests.articles.factories import make_editor
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +61,7 @@ def test_a_headline_that_cannot_be_seen_is_refused_in_every_source(desk: Client,
     assert (by_api(desk, title), by_form(desk, title)) == (400, 200)
     assert stored() == []
     by_file(title, tmp_path)
-    assert [visible(found) for found, _summary, _byline in stored()] == ["Untitled"], "a file loses no article"
+    assert [visible(found) for found, _summary, _byline in stored()] == ["x"], "of a file, the text gives it one"
 
 
 def test_the_name_of_a_channel_is_a_line_that_can_be_seen(desk: Client) -> None:
