@@ -103,9 +103,7 @@ _BLOCK = re.compile(
 _TRANSPARENT = {"article", "aside", "center", "div", "fieldset", "footer", "form", "header", "main", "nav", "section"}
 """Blocks around others, between which text may stand."""
 
-_SHOWN = re.compile(
-    r"<(?:img|iframe|object|embed|input|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE
-)
+_SHOWN = re.compile(r"<(?:img|iframe|object|embed|input|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?<!\s)\s*\n\s*\n\s*")  # the lookbehind avoids quadratic time on long runs of spaces
 
