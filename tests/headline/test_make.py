@@ -31,6 +31,7 @@ def test_make_alone_lists_every_command() -> None:
         "recovery",
         "overload",
         "mutants",
+        "fuzz",
         "model",
         "clusters",
         "alerts",
