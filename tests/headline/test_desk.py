@@ -88,7 +88,8 @@ def test_no_odd_year_breaks_a_list() -> None:
     ]
     assert len(fields) > 15
     for address, name in fields:
-        for query in [{f"{name}__year": year} for year in ODD_YEARS] + [{f"{name}__date": "9999-12-31"}]:
+        odd_years = ODD_YEARS if name == "publish_at" else ODD_YEARS[:1]
+        for query in [{f"{name}__year": year} for year in odd_years] + [{f"{name}__date": "9999-12-31"}]:
             response = client.get(address, query)
             assert response.status_code in (200, 302, 400, 403), f"{address} {query}"
     asked = client.get("/admin/articles/article/?publish_at__year=0")
