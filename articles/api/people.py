@@ -51,6 +51,7 @@ class UserSerializer(Strict, serializers.ModelSerializer[User]):
     roles = serializers.SlugRelatedField(
         source="groups", slug_field="name", queryset=Group.objects.all(), many=True, required=False
     )
+    email = serializers.CharField(max_length=254, required=False, allow_blank=True)  # the form checks it
     last_login = InstantField(read_only=True, allow_null=True)
     is_invited = serializers.SerializerMethodField(help_text=_("Invited, and has set no password yet."))
     has_second_factor = serializers.SerializerMethodField()
