@@ -28,6 +28,7 @@ def program() -> APIClient:
     user.user_permissions.add(Permission.objects.get(codename="operate_tasks"))
     client = APIClient()
     client.force_authenticate(user)
+    client.credentials(HTTP_AUTHORIZATION="Bearer of-a-program")  # without one, bodies are smaller
     return client
 
 
