@@ -36,6 +36,7 @@ _TRIGGERS = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",
     "mysql": "SELECT trigger_name, action_statement FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
 }
+_NAMED = re.compile(r" COLLATE (\w+)")
 _OPTIONS = re.compile(r" (?:CHARACTER SET|COLLATE) \w+")
 _WORDS = re.compile(r"[\w.]+")
 _ARTICLES = "articles_article"
@@ -48,7 +49,7 @@ class Differences:
     """What is not as this version would create it."""
 
     ids: list[Column]  #: columns of UUIDs that have room for 32 characters only
-    texts: list[Column]  #: columns with another collation than most
+    texts: dict[Column, str]  #: columns with another collation, and the one that they should have
     tables: list[str]  #: whose later columns would get another collation
     is_database_other: bool  #: later tables would get another collation
     triggers: dict[str, str]  #: name and statement of triggers that are missing or others
@@ -85,7 +86,7 @@ def repair(found: Differences) -> None:
 
 
 def _only(triggers: dict[str, str]) -> Differences:
-    return Differences([], [], [], is_database_other=False, triggers=triggers, collation="")
+    return Differences([], {}, [], is_database_other=False, triggers=triggers, collation="")
 
 
 class _Columns:
@@ -107,11 +108,12 @@ class _Columns:
         collation = self._usual_collation()
         has_uuid = connection.features.has_native_uuid_field
         ids = [one for one, (kind, _collation) in self._found.items() if has_uuid and self._is_short(one, kind)]
-        texts = [one for one, (_kind, own) in self._texts() if own != collation]
+        texts = {one: wanted for one, own in self._texts() if own != (wanted := self._named(one) or collation)}
         tables = [table for table, own in _rows(_DEFAULTS) if table in self._tables and own != collation]
         ((of_database,),) = _rows("SELECT @@collation_database")
         is_other = bool(self._found) and of_database != collation
-        return Differences(sorted(ids), sorted(set(texts) - set(ids)), sorted(tables), is_other, triggers, collation)
+        texts = {one: wanted for one, wanted in sorted(texts.items()) if one not in ids}
+        return Differences(sorted(ids), texts, sorted(tables), is_other, triggers, collation)
 
     def _is_short(self, column: Column, kind: str) -> bool:
         return isinstance(self._target(column), UUIDField) and kind == _DIGITS
@@ -119,19 +121,22 @@ class _Columns:
     def _target(self, column: Column) -> Field[Any, Any]:
         return getattr(self._fields[column], "target_field", self._fields[column])
 
-    def _texts(self) -> Iterator[tuple[Column, tuple[str, str | None]]]:
-        """Those that get the usual collation, as their fields name none."""
-        for one, (kind, collation) in self._found.items():
-            if collation is not None and not isinstance(self._fields[one], JSONField) and not self._names_one(one):
-                yield one, (kind, collation)
+    def _texts(self) -> Iterator[tuple[Column, str]]:
+        """Columns with their collations."""
+        for one, (_kind, collation) in self._found.items():
+            if collation is not None and not isinstance(self._fields[one], JSONField):
+                yield one, collation
 
-    def _names_one(self, column: Column) -> bool:
+    def _named(self, column: Column) -> str:
+        """The collation that its field names; "" for the usual one."""
         field = self._target(column)
-        return bool(getattr(field, "db_collation", "")) or "COLLATE" in (field.db_type(connection) or "")
+        found = _NAMED.search(field.db_type(connection) or "")
+        return found[1] if found else str(getattr(field, "db_collation", None) or "")
 
     def _usual_collation(self) -> str:
         """That of most columns, as another one could make different values of a unique column equal."""
-        counts = Counter(own for _column, (_kind, own) in self._texts() if own and own.startswith(f"{_CHARACTERS}_"))
+        plain = (own for one, own in self._texts() if not self._named(one))
+        counts = Counter(own for own in plain if own.startswith(f"{_CHARACTERS}_"))
         return max(counts, key=lambda name: (counts[name], name), default=_USUAL)
 
 
@@ -147,7 +152,7 @@ def _column_statements(found: Differences) -> Iterator[str]:
     for table in sorted({*found.tables, *(table for table, _column in [*found.ids, *found.texts])}):
         definitions = _definitions(table)
         changes = [_as_uuid(definitions[name]) for of, name in found.ids if of == table]
-        changes += [_collated(definitions[name], found.collation) for of, name in found.texts if of == table]
+        changes += [_collated(definitions[name], own) for (of, name), own in found.texts.items() if of == table]
         modified = [f"MODIFY {change}" for change in changes]
         if table in found.tables:
             modified.append(f"DEFAULT CHARACTER SET {_CHARACTERS} COLLATE {found.collation}")
@@ -171,6 +176,8 @@ def _collated(definition: str, collation: str) -> str:
 
 
 def _other_triggers() -> dict[str, str]:
+    if connection.vendor not in _TRIGGERS:  # which is refused by a check of its own
+        return {}
     stored = dict(_rows(_TRIGGERS[connection.vendor]))
     with connection.cursor() as cursor:
         columns = connection.introspection.get_table_description(cursor, _ARTICLES)

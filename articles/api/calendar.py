@@ -57,7 +57,7 @@ class EntrySerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     channel = serializers.CharField()
     author = serializers.CharField()
-    state = serializers.CharField()
+    state = serializers.CharField(source="state_name", help_text=_("What readers see, by name."))
     note = serializers.CharField()
     seen = serializers.CharField(help_text=_("To send when it is rescheduled; empty if it cannot be."))
     marks = serializers.ListField(child=serializers.ChoiceField(Mark.choices))

@@ -16,7 +16,7 @@ from django.utils.http import http_date
 
 from articles.cache.backend import CacheFailed, command, reachable, responses
 from articles.cache.tags import HEADER, NEWS, SITE, tags_on
-from articles.cache.ttl import SHARED_AGE
+from articles.cache.ttl import ENDING, SHARED_AGE
 from articles.cache.versions import present_epoch
 
 _MAX_TAGS = 50  # a response with more tags gets `NEWS` instead
@@ -109,15 +109,15 @@ def _record_first_sent(key: str, fingerprint: str, etag: str, second: int) -> in
     return first
 
 
-def deliver(request: HttpRequest, cached: CachedResponse) -> HttpResponseBase:
-    """`cached`, or "304 Not Modified" if the request's conditions allow it."""
+def deliver(request: HttpRequest, cached: CachedResponse, ttl: float) -> HttpResponseBase:
+    """`cached`, valid for `ttl` seconds, or "304 Not Modified" if the request's conditions allow it."""
     full = HttpResponse(cached.content, headers=dict(cached.headers))
     response = get_conditional_response(request, cached.etag, cached.modified, full) or full
     response.headers["ETag"] = cached.etag
     if cached.modified is not None:
         response.headers["Last-Modified"] = http_date(cached.modified)
     set_tag_headers(response, cached.tags)
-    set_cache_headers(response)
+    set_cache_headers(response, is_ending=ttl < ENDING)
     return response
 
 
@@ -126,11 +126,13 @@ def set_tag_headers(response: HttpResponseBase, tags: Sequence[str]) -> None:
     response.headers[HEADER], response.headers["Cache-Tag"] = " ".join(tags), ",".join(tags)
 
 
-def set_cache_headers(response: HttpResponseBase, *, browser_age: int = 0) -> None:
+def set_cache_headers(response: HttpResponseBase, *, browser_age: int = 0, is_ending: bool = False) -> None:
     """Set `Cache-Control`: browsers cache for `browser_age` seconds, and proxies for `SHARED_AGE` if they are purged.
 
-    Both are constants: a time that ended at the next change would show readers when something is scheduled.
+    Both are constants: a time that ended at the next change would show readers when something is scheduled. Only the
+    last moments before a change differ, in which proxies cache nothing, so that it is seen through them at its instant.
     """
+    shared_age = SHARED_AGE if settings.CDN_PURGE_URLS and not is_ending else 0
     patch_cache_control(response, public=True, max_age=browser_age)
     if settings.CDN_PURGE_URLS or browser_age:
-        patch_cache_control(response, s_maxage=SHARED_AGE if settings.CDN_PURGE_URLS else 0)
+        patch_cache_control(response, s_maxage=shared_age)

@@ -10,7 +10,10 @@ MAX_TTL = timedelta(minutes=1)
 """The longest TTL: it bounds how long a change stays invisible if its purge was lost or the cache is not ours."""
 
 SHARED_AGE = 1
-"""Seconds for which proxies that are purged may cache a response: the longest that they miss a change by the clock."""
+"""Seconds for which proxies that are purged may cache a response, except at its end."""
+
+ENDING = 2.0
+"""Seconds before the end of a response in which proxies do not cache it: `SHARED_AGE`, and one for clocks and network."""
 
 IMAGE_AGE = 60
 """Seconds for which browsers use an image that they have loaded without asking for it again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection
 from functools import wraps
 from http import HTTPStatus
@@ -71,7 +72,7 @@ def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_
                 return built
             if built.generation and request.resolver_match:
                 request.META[HIT] = Hit(built, expires_at, request.resolver_match.view_name, request.scheme or "")
-            response = deliver(request, built)
+            response = deliver(request, built, expires_at - time.monotonic())
             if one_language:
                 response.headers["Content-Language"] = settings.LANGUAGE_CODE
             return response

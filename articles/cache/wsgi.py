@@ -19,6 +19,7 @@ from django.utils.translation import get_language_from_request
 from articles.cache.memory import Copies, Copy, Headers, Key
 from articles.cache.response import HIT, Hit
 from articles.cache.store import hits
+from articles.cache.ttl import ENDING
 from headline.request_metrics import RequestMetrics
 
 if TYPE_CHECKING:
@@ -111,9 +112,16 @@ def _copy_of(response: HttpResponse, status: str, headers: Headers, hit: Hit, *,
         size=len(response.content),
         counters=[hits],
     )
-    cached = hit.cached
+    cached, margin = hit.cached, ENDING if settings.CDN_PURGE_URLS else 0.0  # from then on, the headers differ
     return Copy(
-        status, headers, response.content, metrics, hit.expires_at, cached.tags, cached.versions, cached.generation
+        status,
+        headers,
+        response.content,
+        metrics,
+        hit.expires_at - margin,
+        cached.tags,
+        cached.versions,
+        cached.generation,
     )
 
 

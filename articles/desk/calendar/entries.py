@@ -76,7 +76,8 @@ class Entry:
     address: str = ""  #: URL of its form
     channel: str = ""
     author: str = ""
-    state: str = ""  #: its status as a sentence
+    state: str = ""  #: as a label
+    state_name: str = ""  #: that readers see, or the status of a release
     note: str = ""
     seen: str = ""  #: the exact time that is stored, as ISO 8601; empty if it cannot be rescheduled
     marks: tuple[Mark, ...] = ()

@@ -149,6 +149,7 @@ def release_entry(release: Release, collector: Collector) -> Entry:
         title=release.name,
         address=reverse("admin:articles_release_change", args=[release.pk]),
         state=release.get_status_display(),
+        state_name=release.status,
         note=_lateness(release.published_at, at) if is_out else "",
         seen=at.isoformat() if is_scheduled else "",
         marks=marks,
@@ -192,7 +193,7 @@ def entry_about(
     is_cancelled: bool = False,
 ) -> Entry:
     """An entry about an article, movable if `seen` is given."""
-    author = article.author
+    author, (state, state_label) = article.author, _state_of(article, collector)
     return Entry(
         key=f"{moment}:{article.pk}",
         kind=kind,
@@ -201,7 +202,8 @@ def entry_about(
         address=collector.address_of(article.pk),
         channel=str(article.channel or ""),
         author=named(author) if author else "",
-        state=_state_of(article, collector),
+        state=state_label,
+        state_name=state.value,
         note=note,
         seen=seen.isoformat() if seen else "",
         marks=marks,
@@ -212,9 +214,9 @@ def entry_about(
     )
 
 
-def _state_of(article: Article, collector: Collector) -> str:
-    """What the newsroom calls its state; not asking for its release, which has an entry of its own."""
-    if article.publish_at is None:
-        return label(status_at(article, collector.now), collector.language)
+def _state_of(article: Article, collector: Collector) -> tuple[State, str]:
+    """Its state, and what the newsroom calls that; not asking for its release, which has an entry of its own."""
+    if article.is_waiting and article.publish_at is None:
+        return State.APPROVED, label(status_at(article, collector.now), collector.language)
     found = state_at(article, collector.now)
-    return label(State.SCHEDULED if found.state is State.SCHEDULED else found.status, collector.language)
+    return found.state, label(State.SCHEDULED if found.state is State.SCHEDULED else found.status, collector.language)

@@ -166,7 +166,6 @@ def test_other_spellings_redirect_to_the_canonical_url() -> None:
         (page.replace(f"/{article.pk}/", f"/00{article.pk}/"), page),
         (f"/article/0{article.pk}/", f"/article/{article.pk}/"),
         (f"/article/{article.pk}/", page),
-        (f"/article/{article.pk}/wrong-slug/", page),
         (page.replace("bridge", "Bridge"), page),
         (f"/api/v1/articles/0{article.pk}/", f"/api/v1/articles/{article.pk}/"),
         ("/sitemap-00.xml", "/sitemap-0.xml"),

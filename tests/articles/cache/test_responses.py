@@ -324,6 +324,13 @@ def test_browsers_revalidate_and_purged_proxies_cache_for_a_second_whatever_is_s
             assert get(address)["Cache-Control"] == "public, max-age=0, s-maxage=1", address
 
 
+def test_proxies_cache_nothing_in_the_last_moments_before_a_change(settings: Any) -> None:
+    settings.CDN_PURGE_URLS = ["http://127.0.0.1:1/"]
+    article = live("Coming", status=APPROVED, publish_at=soon(seconds=1.9))
+    header = get("/")["Cache-Control"]
+    assert header == f"public, max-age=0, s-maxage={int(soon() > article.goes_live_at)}"  # 1 on a very busy machine
+
+
 def test_responses_have_the_tags_of_what_they_show() -> None:
     article = live(author=User.objects.create_user("ada", first_name="Ada"))
     tag, channel = article.tags.get().pk, article.channel_id
