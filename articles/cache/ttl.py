@@ -13,7 +13,7 @@ SHARED_AGE = 1
 """Seconds for which proxies that are purged may cache a response, except at its end."""
 
 ENDING = 2.0
-"""Seconds before the end of a response in which proxies do not cache it: `SHARED_AGE`, and one for clocks and network."""
+"""Seconds before the end of a response in which proxies do not cache it: `SHARED_AGE`, and one for the network."""
 
 IMAGE_AGE = 60
 """Seconds for which browsers use an image that they have loaded without asking for it again."""
