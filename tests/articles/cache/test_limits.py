@@ -439,6 +439,7 @@ def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     settings.SCHEDULING_BACKOFF = 600.0  # no task is due again while others run
     sent: list[str] = []
     monkeypatch.setattr(backend, "_RETRY", 600.0)
+    monkeypatch.setattr(backend, "_LONGEST_PAUSE", 600.0)
     monkeypatch.setattr(cdn, "_send_purges", lambda tags: sent.append(min(tags)))
     tags = [f"channel:{number}" for number in range(20)]
     for tag in tags:

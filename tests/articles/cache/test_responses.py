@@ -459,6 +459,7 @@ def test_without_redis_every_page_is_rebuilt(settings: Any, monkeypatch: pytest.
     article = live()
     monkeypatch.setattr(backend.reachable, "_again_at", float("-inf"))
     monkeypatch.setattr(backend, "_RETRY", 60.0)
+    monkeypatch.setattr(backend, "_LONGEST_PAUSE", 60.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         if not hangs:
             silent.close()
