@@ -50,7 +50,7 @@ class Reachable:
     def __init__(self) -> None:
         self._again_at = float("-inf")
         self._round_trips = RoundTrips(_SLOW_ONES)
-        self._pauses = 0  # in a row
+        self._seconds = 0.0  # of the last pause; 0 once it has answered
         self.is_slow = False  #: it answers, but only slowly
 
     def __bool__(self) -> bool:
@@ -72,12 +72,12 @@ class Reachable:
         elif seconds <= SLOW:
             if self.is_slow:
                 logger.warning("the response cache is quick again")
-            self.is_slow, self._pauses = False, 0
+            self.is_slow, self._seconds = False, 0.0
 
     def _pause(self) -> None:
         if self:  # of several threads that notice it, one
-            self._again_at = time.monotonic() + min(_RETRY * 2**self._pauses, _LONGEST_PAUSE)
-            self._pauses += 1
+            self._seconds = min(self._seconds * 2, _LONGEST_PAUSE) if self._seconds else _RETRY
+            self._again_at = time.monotonic() + self._seconds
 
 
 reachable = Reachable()
