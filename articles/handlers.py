@@ -33,7 +33,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
-from articles.releases import PATIENCE, date_by_commit, reconcile_releases, release_due
+from articles.releases import PATIENCE, date_release, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
@@ -145,7 +145,7 @@ def _log_release(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
 def _date_releases(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
     _log_release(tasks, committed_at)
     for task in tasks:
-        date_by_commit(_release(task), committed_at)
+        date_release(_release(task), committed_at)
 
 
 @handler(

@@ -26,6 +26,7 @@ from articles.publishing.bulk import (
 from articles.publishing.by_clock import BY_CLOCK, follow_clock
 from articles.publishing.bylines import count_signed, keep_bylines
 from articles.publishing.comparison import NAMES, FieldDiff, compare
+from articles.publishing.dating import date_by_commit
 from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
     EDITABLE,
@@ -145,6 +146,7 @@ __all__ = [
     "compare",
     "count_signed",
     "create",
+    "date_by_commit",
     "date_corrections",
     "date_updates",
     "delete_tag",

@@ -12,6 +12,7 @@ from articles.audit import UPDATED, record_due
 from articles.events import ArticlesPublished, DueRecorded, emit
 from articles.images import update_uses
 from articles.models import Article, Correction, Revision, Text, Update
+from articles.publishing.dating import date_by_commit
 from articles.publishing.publish import Outcome, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
@@ -20,7 +21,7 @@ from articles.publishing.schedules import checked_time, refuse_past
 from articles.publishing.transitions import Actor, performs, transition
 from articles.search import index
 from articles.workflow import Transition
-from scheduling.services import among, delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
 @performs(Transition.SCHEDULE_UPDATE)
@@ -133,9 +134,7 @@ def date_updates(article_ids: Collection[int], committed_at: datetime) -> None:
     locked = lock_by_ids(Article, article_ids, skip_locked=True).filter(text_changed_at=F("updated_at"))
     stamps = dict(locked.filter(updated_at__lt=committed_at).values_list("pk", "updated_at"))
     for before in set(stamps.values()):
-        ids = [pk for pk, stamp in stamps.items() if stamp == before]
-        Article.objects.filter(pk__in=among(ids)).update(text_changed_at=committed_at)
-        Correction.objects.filter(article__in=ids, published_at=before).update(published_at=committed_at)
+        date_by_commit([pk for pk, stamp in stamps.items() if stamp == before], before, committed_at)
 
 
 def _set_time(article: Article, moment: datetime | None) -> None:

@@ -22,7 +22,7 @@ from articles.releases.manage import (
 )
 from articles.releases.preflight_checks import Problem, find_problems, members_without_texts, preflight
 from articles.releases.reconcile import FAILED, reconcile_releases, sync_release_tasks
-from articles.releases.run import PATIENCE, RELEASED, date_by_commit, release_due
+from articles.releases.run import PATIENCE, RELEASED, date_release, release_due
 
 __all__ = [
     "CREATED",
@@ -38,7 +38,7 @@ __all__ = [
     "add_member",
     "cancel_release",
     "create_release",
-    "date_by_commit",
+    "date_release",
     "delete_release",
     "dry_run_release",
     "find_problems",

@@ -26,6 +26,7 @@ from articles.permissions import require
 from articles.publishing import checked_time, lock, membership, position_at, refusal_of, refuse_past, store
 from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
+from articles.releases.run import date_release_on_commit
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.services import lock_by_ids, read_database_clock, retried
 
@@ -119,6 +120,7 @@ def publish_release_now(release: Release, *, by: Actor) -> None:
             raise ReleaseNotReady(list_problems(problems))
         release.publish_at = release.published_at = now
         release.reason = ""
+        date_release_on_commit(release)
         apply_release(release, members, at=now, by=by)
         notify_of_release(Notification.Kind.PUBLISHED, release, by=by)
 

@@ -10,14 +10,14 @@ from functools import partial
 from django.db import transaction
 
 from articles.audit import record_release
-from articles.models import Article, Correction, Notification, Release, ReleaseMember
+from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
-from articles.publishing import wait_for_rows
+from articles.publishing import date_by_commit, wait_for_rows
 from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services import among, lock_by_ids, read_database_clock, retried
+from scheduling.services import lock_by_ids, read_database_clock, retried
 
 RELEASED = "released"
 """The action in the audit log for a release that was published at its time."""
@@ -71,7 +71,7 @@ def _close(release: Release, now: datetime) -> None:
 
 
 @retried
-def date_by_commit(release_id: int, committed_at: datetime) -> None:
+def date_release(release_id: int, committed_at: datetime) -> None:
     """Date a release, and what it showed readers, by its commit: they saw none of it before.
 
     Of its articles only those that no one has locked, since a worker may not wait for an editor.
@@ -82,12 +82,18 @@ def date_by_commit(release_id: int, committed_at: datetime) -> None:
     before = release.published_at
     if before >= committed_at:
         return
-    free = _locked(Article, _member_ids(release))
-    members = Article.objects.filter(pk__in=among(free))
-    members.filter(published_at=before).update(published_at=committed_at, cleared_at=committed_at)
-    members.filter(text_changed_at=before).update(text_changed_at=committed_at)
-    Correction.objects.filter(article__in=free, published_at=before).update(published_at=committed_at)
+    date_by_commit(_member_ids(release), before, committed_at)
     Release.objects.filter(pk=release.pk).update(published_at=committed_at)
+
+
+def date_release_on_commit(release: Release) -> None:
+    """The same for a release that a person publishes at once."""
+    transaction.on_commit(partial(_date, release), robust=True)
+
+
+def _date(release: Release) -> None:
+    date_release(release.pk, read_database_clock())
+    release.refresh_from_db(fields=["published_at"])
 
 
 def _member_ids(release: Release) -> set[int]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import time
+from collections.abc import Callable
+from datetime import datetime
 
-from articles import publishing
+import pytest
+from django.db import transaction
+
+from articles import publishing, releases
 from articles.audit import DELETE, PUBLISHED, UNPUBLISHED
-from articles.models import Article, AuditEntry, Correction
+from articles.models import Article, AuditEntry, Correction, Release
 from articles.task_types import PUBLISH, UPDATE
 from scheduling.models import TaskInfoLog
+from scheduling.services import read_database_clock
 from scheduling.worker import Worker
-from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, soon
+from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,3 +66,47 @@ def test_deleting_what_only_the_clock_had_published_records_that_first(*, is_ove
 def test_deleting_what_no_one_has_seen_records_nothing_else() -> None:
     make_article(status=APPROVED, publish_at=soon(hours=1)).delete()
     assert not AuditEntry.objects.filter(action=PUBLISHED).exists()
+
+
+def in_a_long_transaction(action: Callable[[], object]) -> datetime:
+    """Run `action`, and commit later; a time shortly before the commit."""
+    with transaction.atomic():
+        action()
+        time.sleep(0.01)
+        return read_database_clock()
+
+
+def test_what_a_person_publishes_has_the_time_of_its_commit() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    committing = in_a_long_transaction(lambda: publishing.publish_now(article, by=irene))
+    stored = Article.objects.get()
+    assert committing <= stored.published_at == stored.goes_live_at == stored.text_changed_at
+    assert article.published_at == stored.published_at
+    assert article.changed_fields() == frozenset()
+
+
+def test_what_a_person_approves_late_stands_where_readers_got_it() -> None:
+    article = make_article("Late", publish_at=soon(minutes=-1), status=Article.Status.MANUAL_REVIEW)
+    committing = in_a_long_transaction(lambda: approve(article))
+    assert Article.objects.get().goes_live_at >= committing
+
+
+def test_an_update_that_a_person_publishes_has_the_time_of_its_commit() -> None:
+    irene = make_editor("irene")
+    before = soon(hours=-2)
+    article = make_article("News", status=Article.Status.PUBLISHED, publish_at=before, published_at=before)
+    publishing.edit(article, by=irene, changes={"title": "Better"}, correction="It was wrong.")
+    publishing.submit(article, by=irene)
+    approve(article)
+    committing = in_a_long_transaction(lambda: publishing.publish_update(article, by=irene))
+    assert committing <= Article.objects.get().text_changed_at == Correction.objects.get().published_at
+
+
+def test_a_release_that_a_person_publishes_has_the_time_of_its_commit() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    release = make_release(article, by=irene)
+    committing = in_a_long_transaction(lambda: releases.publish_release_now(release, by=irene))
+    assert committing <= Article.objects.get().published_at == Release.objects.get().published_at
+    assert release.published_at == Release.objects.get().published_at

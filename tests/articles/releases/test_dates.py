@@ -42,7 +42,7 @@ def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> N
     release = make_release(make_article("New", status=APPROVED), by=irene)
     releases.publish_release_now(release, by=irene)
     releases.roll_back_release(release, by=irene)
-    releases.date_by_commit(release.pk, soon(hours=1))
+    releases.date_release(release.pk, soon(hours=1))
     assert (Release.objects.get().published_at, Article.objects.get().published_at) == (release.published_at, None)
 
 
