@@ -61,6 +61,7 @@ BOUNDS: Mapping[str, Bound] = {
     "MariaDB's disk full": _DATABASE,
     "MariaDB's commits held": _DATABASE,
     "MariaDB replaced by a stricter one": _DATABASE,
+    "MariaDB replaced by one of another name": _DATABASE,
     "tables altered": _DATABASE,
     "MariaDB out of connections": _DATABASE,
     "deadlocks": _DATABASE,

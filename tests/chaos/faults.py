@@ -21,7 +21,7 @@ from tests.chaos.history import Added, History, now
 from tests.chaos.outside import Outside
 from tests.chaos.proxy import REPLIES, REQUESTS, Proxy
 from tests.chaos.system import System
-from tests.harness import Process, Stand, children, eventually, rows
+from tests.harness import Process, Stand, children, eventually, free_port, rows
 
 Holds = list[int]
 """Articles that a fault delays by itself; filled while it begins."""
@@ -187,6 +187,26 @@ def replace_mariadb(scene: Scene) -> Iterator[None]:
     scene.stand.mariadb.wait_until_ready()
     yield
     scene.stand.mariadb.restart()
+
+
+@contextmanager
+def rename_mariadb(scene: Scene) -> Iterator[None]:
+    """A failover to a MariaDB of another name behind the same address, and back: the prefix in Redis changes twice."""
+    server, port = scene.stand.mariadb, free_port()
+    server.stop()
+    server.launch(f"--port={port}")
+    eventually(lambda: _answers(scene.stand), message="the other MariaDB does not answer")
+    with Proxy(port, at=server.port):
+        yield
+        server.stop()
+    server.start()
+
+
+def _answers(stand: Stand) -> bool:
+    with suppress(MySQLdb.Error):
+        as_root(stand).close()
+        return True
+    return False
 
 
 @contextmanager
@@ -679,6 +699,7 @@ KINDS: Mapping[str, Kind] = {
     "web server reloaded": Kind(reload_web, "web", lasts=False),
     "MariaDB killed": Kind(kill_mariadb, "mariadb"),
     "MariaDB replaced by a stricter one": Kind(replace_mariadb, "mariadb"),
+    "MariaDB replaced by one of another name": Kind(rename_mariadb, "mariadb"),
     "MariaDB frozen": Kind(freeze_mariadb, "mariadb"),
     "MariaDB read-only": Kind(read_only_mariadb, "mariadb"),
     "MariaDB's disk full": Kind(fill_disk, "mariadb"),

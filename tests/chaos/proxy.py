@@ -19,11 +19,11 @@ REQUESTS, REPLIES = "requests", "replies"
 
 
 class Proxy:
-    """Forwards connections to `port`, from a port of its own; a context manager."""
+    """Forwards connections to `port`, from a port of its own or from `at`; a context manager."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, at: int | None = None) -> None:
         self.target = port
-        self.port = free_port()
+        self.port = at or free_port()
         self.lost = threading.Event()
         self._armed = threading.Event()
         self._word = b""
@@ -83,7 +83,7 @@ class Proxy:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._is_over = True
-        self._listener.close()
+        _close(self._listener)
         self._close_all()
 
     def _close_all(self) -> None:
