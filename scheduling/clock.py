@@ -25,6 +25,7 @@ database_clock_set = Signal()
 """Sent by a worker soon after the database's clock was set: what it had computed from that clock may be wrong."""
 
 _LEAST_STEP = 1.0  # seconds
+_DRIFT = 1e-4  # of two undisturbed clocks against each other: a tenth of a millisecond a second
 _MAX_DRIFT = 0.05  # seconds against the monotonic clock; more means that the clock was set, or the machine slept
 
 
@@ -93,6 +94,7 @@ class Clock:
         self._ahead = self._wall_ahead = _wall_ahead()  # seconds by which the database's clock is ahead of monotonic
         self._thread = threading.local()  # when it measured: that shows that its connection is alive
         self._bounds = float("-inf"), float("inf")  # the narrowest that agree with the last measurements
+        self._measured_at = time.monotonic()
         self._is_sent = True
 
     def measure(self) -> None:
@@ -100,20 +102,26 @@ class Clock:
 
         If it were ahead, hints would be popped before the database finds their tasks due.
         """
-        (least, most), (new_least, new_most) = self._bounds, _measure()
-        self._ahead = new_least
-        self._thread.measured_at, self._wall_ahead = time.monotonic(), _wall_ahead()
+        (least, most), (new_least, new_most) = self._drifted_bounds(), _measure()
         step = max(new_least - most, least - new_most)  # at least, however slow the network was
         if step > 0:
             self._bounds = new_least, new_most
         else:  # a slow measurement says less than those before
             self._bounds = max(least, new_least), min(most, new_most)
+        self._ahead = self._bounds[0]
+        self._measured_at = self._thread.measured_at = time.monotonic()
+        self._wall_ahead = _wall_ahead()
         if step > _LEAST_STEP:
             logger.warning("the database's clock was set by %+.1f seconds", new_least - least)
             self._is_sent = False
         if not self._is_sent:  # again, if it failed
             answers = database_clock_set.send_robust(type(self))
             self._is_sent = not any(isinstance(answer, Exception) for _receiver, answer in answers)
+
+    def _drifted_bounds(self) -> tuple[float, float]:
+        """The bounds by now: the clocks may have drifted since they were measured."""
+        drift = (time.monotonic() - self._measured_at) * _DRIFT
+        return self._bounds[0] - drift, self._bounds[1] + drift
 
     def measure_if_stale(self) -> bool:
         """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""

@@ -217,3 +217,15 @@ def test_ids_differ_where_the_clock_was_never_set(monkeypatch: pytest.MonkeyPatc
             made += [new_task_ids(1)[0] for _ in range(1000)]
     assert len(set(made)) == len(made)
     assert 0 < min(made) <= max(made) < 2**63
+
+
+def test_a_slow_answer_does_not_set_the_estimate_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it may say half a second less, and articles would be late by that until the next one."""
+    measured = iter([(10.0, 10.001), (9.5, 10.4), (5.0, 5.001)])
+    monkeypatch.setattr("scheduling.clock._measure", lambda: next(measured))
+    estimate = Clock()
+    offsets = list[float]()
+    for _ in range(3):
+        estimate.measure()
+        offsets.append(round(estimate.timestamp() - time.monotonic(), 1))
+    assert offsets == [10.0, 10.0, 5.0]
