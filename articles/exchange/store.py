@@ -126,7 +126,8 @@ def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
     former = [item for item in chunk if item.former_id and item.external_id not in found]
     found_before = _ids([item.former_id for item in former if item.former_id != item.external_id])
     articles = {article.pk: article for article in lock_by_ids(Article, [*found.values(), *found_before.values()])}
-    known = {external_id or "": articles[pk] for external_id, pk in found.items()}
+    # Those that were deleted before they could be locked are new again.
+    known = {external_id or "": articles[pk] for external_id, pk in found.items() if pk in articles}
     for item in former:
         before = articles.get(found_before.get(item.former_id, 0))
         if before is not None and _is_same(before, item):
