@@ -81,12 +81,13 @@ def test_articles_follow_the_clock_of_mariadb_when_it_is_set(stand: Stand, tmp_p
         eventually(lambda: stand.rows(overdue, last) == [(0,)], message="not all that was due has run")
         end = read_clock(stand)
     times = {pk: (begin, end) for pk, begin, end in stand.rows(f"SELECT {_TIMES} FROM articles_article")}
-    wrong = [since_step(look.at) for look in looks if not look.agrees(times)]
+    differ = [look for look in looks if not look.agrees(times)]
+    wrong = [since_step(look.at) for look in differ]
     late = max(lateness(stand, begins))
     say(f"\n{len(wrong)} of {len(looks)} lists differ, the last {max(wrong, default=0):.1f} s after a step")
     say(f"tasks run within {late:.1f} s\n{findings}")
     check_records(stand, times, begins, last, end)
-    assert max(wrong, default=0) < FOLLOWS
+    assert max(wrong, default=0) < FOLLOWS, "\n".join(look.difference(times) for look in differ)
     assert late < FOLLOWS
     assert "differs from this machine's by +600.0 seconds" in findings
 
@@ -156,10 +157,25 @@ class Look:
         """Whether it shows what is live at some time between; the clock was not set during it."""
         if abs(self.end - self.begin) > timedelta(seconds=60):
             return True
-        found = [{pk for pk, span in times.items() if is_live(span, moment)} for moment in (self.begin, self.end)]
-        newest = sorted(found[0] & found[1], key=lambda pk: times[pk][0])[-NEWEST:]
-        newest = [pk for pk in newest if times[pk][1] is None]  # what was unpublished once stays so
-        return set(newest) <= set(self.shown) <= found[0] | found[1]
+        return not self._missing(times) and not self._surplus(times)
+
+    def difference(self, times: Times) -> str:
+        """What is missing and what is shown beside it, with their times, for the message of a failure."""
+        missing, surplus = ({pk: times.get(pk) for pk in pks} for pks in (self._missing(times), self._surplus(times)))
+        return f"{self.at:.2f} s, {self.begin}–{self.end}: {missing=}, {surplus=}"
+
+    def _missing(self, times: Times) -> set[int]:
+        both = live_at(times, self.begin) & live_at(times, self.end)
+        newest = sorted(both, key=lambda pk: times[pk][0])[-NEWEST:]
+        return {pk for pk in newest if times[pk][1] is None} - set(self.shown)  # what was unpublished once stays so
+
+    def _surplus(self, times: Times) -> set[int]:
+        return set(self.shown) - live_at(times, self.begin) - live_at(times, self.end)
+
+
+def live_at(times: Times, moment: datetime) -> set[int]:
+    """The articles that are live then."""
+    return {pk for pk, span in times.items() if is_live(span, moment)}
 
 
 def is_live(span: tuple[datetime, datetime | None], moment: datetime) -> bool:
