@@ -113,8 +113,10 @@ def take_steps(stand: Stand, clocks: Clocks) -> tuple[list[datetime], str]:
     began, findings, begins = time.monotonic(), "", list[datetime]()
     for at, ahead in STEPS:
         time.sleep(max(0.0, began + at - time.monotonic()))
+        before = time.monotonic()
         clocks.set("mariadb", ahead)
-        begins.append(read_clock(stand))
+        moment = read_clock(stand)
+        begins.append(moment - timedelta(seconds=time.monotonic() - before))  # transactions may begin before it is read
         if not findings:
             doctor = stand.start("manage.py", "doctor")
             doctor.wait(15)
