@@ -37,7 +37,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if error is None or not is_outage(error):
         return defaults.server_error(request)
     incidents.failed(logger, _SOURCE, "requests are answered with 503", error, level=logging.WARNING)
-    return _unavailable(request)
+    return _unavailable(request, trouble_of(error))
 
 
 class RecoveryMiddleware:
@@ -61,17 +61,20 @@ def is_outage(error: BaseException) -> bool:
     )
 
 
-def _unavailable(request: HttpRequest) -> HttpResponse:
+def _unavailable(request: HttpRequest, trouble: Trouble | None) -> HttpResponse:
     """As JSON for programs and for scripts of our pages; renders nothing that needs the database."""
-    message = _(
-        "The database cannot be used at the moment. Please try again; what you just sent may not have been saved."
-    )
+    if is_stopped := trouble is Trouble.STOPPED:
+        message = _("This took too long. Please ask for less at once; what you just sent may not have been saved.")
+    else:
+        message = _(
+            "The database cannot be used at the moment. Please try again; what you just sent may not have been saved."
+        )
     response: HttpResponse
     is_api = request.path.startswith("/api/")
     if is_api or request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
         response = JsonResponse({"detail": message, "code": "unavailable", **({} if is_api else {"error": message})})
     else:
-        response = HttpResponse(loader.get_template("503.html").render())
+        response = HttpResponse(loader.get_template("503.html").render({"message": message if is_stopped else ""}))
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs a traceback for each
     response.headers["Retry-After"] = str(RETRY_AFTER)

@@ -117,6 +117,16 @@ def test_readers_get_a_page_and_programs_and_scripts_get_json() -> None:
     assert program.json()["detail"] == script.json()["error"]
 
 
+def test_a_request_whose_statement_was_ended_is_asked_for_less() -> None:
+    too_long = OperationalError(1969, "Query execution was interrupted (max_statement_time exceeded)")
+    page = ask(None, "GET", "/latest/", {}, failing(too_long))
+    program = ask(None, "GET", "/api/v1/articles/", {}, failing(too_long))
+    assert (page.status_code, program.status_code) == (503, 503)
+    for text in (page.content.decode(), program.json()["detail"]):
+        assert "Please ask for less at once" in text
+        assert "database" not in text
+
+
 def test_a_post_with_a_key_is_503_at_each_statement(editor: User) -> None:
     """And not said to be running already."""
     found = [
