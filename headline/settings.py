@@ -35,6 +35,8 @@ if SITE_URL.startswith("https://"):
 # Redirects to https, and HSTS for subdomains, are left to the proxy and the owner of the domain.
 # On MySQL some uniqueness of django-allauth is not enforced by the database (models.W036).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021", "models.W036"]
+# Searches, comparisons and uploads of readers, and as many of staff, that a process of the web server works on at once.
+EXPENSIVE_REQUESTS = env.number("EXPENSIVE_REQUESTS", default=3, least=1)
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
 
 # Accounts
@@ -166,6 +168,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "headline.body_limits.BodyLimitMiddleware",
+    "headline.expensive_requests.ExpensiveRequestsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "headline.accounts.middleware.SlidingSessionMiddleware",
     "headline.accounts.middleware.EndedSessionMiddleware",

@@ -1,7 +1,8 @@
 // Image uploads: files dropped or chosen, several at a time, each with progress, result and an alt text field.
 // Dispatches "image:uploaded" on the section for each image.
 (() => {
-    const AT_ONCE = 3;
+    const AT_ONCE = 2; // as many as the server works on for one client
+    const BUSY = [429, 503];
 
     const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
@@ -14,9 +15,12 @@
         request.onload = () => {
             const image = request.response || {};
             if (request.status >= 200 && request.status < 300) resolve(image);
-            else reject(new Error(image.error || request.statusText || String(request.status)));
+            else {
+                const mayRepeat = BUSY.includes(request.status);
+                reject(Object.assign(new Error(image.error || request.statusText || String(request.status)), { mayRepeat }));
+            }
         };
-        request.onerror = () => reject(new TypeError("network"));
+        request.onerror = () => reject(Object.assign(new TypeError("network"), { mayRepeat: true }));
         request.send(body);
     });
 
@@ -79,7 +83,7 @@
             return true;
         } catch (error) {
             setState(row, error instanceof TypeError ? row.dataset.lost : error.message, "refused");
-            row.querySelector("[data-again]").hidden = !(error instanceof TypeError);
+            row.querySelector("[data-again]").hidden = !error.mayRepeat;
             return false;
         } finally {
             bar.hidden = true;
