@@ -81,16 +81,23 @@ def _kind(shape: Shape) -> str:
 
 
 def _looks(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
-    """Formats of unchanged text, and links that it had or has now."""
+    """Formats of unchanged text, and links that it had or has now, each with all of the text side by side."""
+    said: dict[str, str] = {}
     for piece in pieces:
-        if piece.was is None:
-            continue
-        for name in sorted({*piece.look.formats} - {*piece.was.formats}):
-            yield _("now %s") % _format(name), piece.text
-        for name in sorted({*piece.was.formats} - {*piece.look.formats}):
-            yield _("no longer %s") % _format(name), piece.text
-        if piece.was.link != piece.look.link:
-            yield _link(piece.was.link, piece.look.link), piece.text
+        before, said = said, {}
+        for words in _look(piece.was, piece.look) if piece.was else ():
+            said[words] = before.pop(words, "") + piece.text
+        yield from before.items()
+    yield from said.items()
+
+
+def _look(was: Look, look: Look) -> Iterator[str]:
+    for name in sorted({*look.formats} - {*was.formats}):
+        yield _("now %s") % _format(name)
+    for name in sorted({*was.formats} - {*look.formats}):
+        yield _("no longer %s") % _format(name)
+    if was.link != look.link:
+        yield _link(was.link, look.link)
 
 
 def _format(name: str) -> str:

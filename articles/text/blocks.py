@@ -13,6 +13,11 @@ TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?:[ \t\n]++[a-z]++(?:="[^"<>]*+")?)*+)
 """A tag as `clean_html` writes it; so it is safe to split text that has only such tags."""
 
 _MAX_DEPTH = 2 * MAX_DEPTH  # a parser adds elements, such as bodies of tables
+_ADDED_TO_LINKS = ' rel="noopener noreferrer"'
+_ADDED = re.compile(
+    r' (?:colspan|rowspan)="1"|(?<=<li>)<p>|(?<=<t[dh]>)<p>|(?<=<t[dh] colspan="1" rowspan="1">)<p>'
+    r"|</p>(?=</(?:li|t[dh])>)"
+)
 _VOID = {"br", "col", "hr", "img", "source"}
 _INLINE = {
     *("a", "abbr", "audio", "b", "br", "cite", "code", "del", "dfn", "em", "i", "img", "ins", "kbd", "mark"),
@@ -35,6 +40,12 @@ class Block(NamedTuple):
         """The name of its element; "" for text without one."""
         found = TAG.match(self.html)
         return found[2] if found and found[2] not in _INLINE else ""
+
+    @property
+    def plain(self) -> str:
+        """The HTML without what makes no difference to readers: what editor and sanitiser add by themselves."""
+        html = self.html.replace(_ADDED_TO_LINKS, "")
+        return _ADDED.sub("", html) if html.startswith(("<li", "<t")) else html
 
     @property
     def around(self) -> tuple[str, ...]:

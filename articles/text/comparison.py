@@ -35,7 +35,7 @@ _MOVED_LENGTH = 8
 _WORTH_READING = 0.2
 """The share of unchanged text below which words one by one say less than both texts."""
 
-_AT_ONCE = 50
+_AT_ONCE = 30
 """Blocks on each side that are compared with each other."""
 
 _SAYS_SOMETHING = re.compile(r"[^\W\u2e80-\U0003ffff]")
@@ -52,8 +52,6 @@ _KEPT_ROWS = 6
 
 _MOST_NAMED = 5_000
 """Changed blocks whose text is compared apart from its formats."""
-
-_ADDED_TO_LINKS = ' rel="noopener noreferrer"'
 
 _READ = 20_000
 """Characters of a block that tell what it is like."""
@@ -152,9 +150,8 @@ class _Unit:
 
     @cached_property
     def source(self) -> str:
-        """The same for equal blocks. The sanitiser adds to links what no one wrote."""
-        around = "".join(self.block.around) if self.block.path else ""
-        return f"{around}{self.block.html.replace(_ADDED_TO_LINKS, '')}"
+        """The same for equal blocks."""
+        return f"{''.join(self.block.around)}{self.block.plain}"
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -226,7 +223,8 @@ class _Comparison:
             old, new = ([pair[side] for pair in found if pair[side] is not None] for side in (0, 1))
             both = min(len(old), len(new))
             for _both in range(both):
-                if not is_pair or self._old[place].block[:2] != self._new[new_place].block[:2]:
+                before, after = self._old[place], self._new[new_place]
+                if not (is_pair and before.looks_like(after) and before.block.path == after.block.path):
                     yield place, place + 1, new_place, new_place + 1
                 place, new_place = place + 1, new_place + 1
             for _rest in old[both:]:
