@@ -37,7 +37,7 @@ _CONTEXT = 1
 """Unchanged blocks that are shown before and after a change."""
 
 _MOST_SKIPPED = 40
-"""Unchanged blocks that can be unfolded; whoever needs more reads the text."""
+"""Unchanged blocks that can be unfolded."""
 
 _WIDE = "(min-width: 64rem) 24rem, 80vw"
 

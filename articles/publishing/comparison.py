@@ -145,7 +145,7 @@ def _line(old: str, new: str, budget: Budget) -> list[Row]:
 def _body(old: Revision | None, new: Revision, budget: Budget) -> FieldDiff:
     """The body, from the cache if these revisions were compared before: they never change.
 
-    The digests are in the key because a restored database may give the same ids to other texts. Whoever calls this has
+    The digests are in the key because a restored database may give the same ids to other texts. The caller has
     checked that the user may see both revisions.
     """
     blocks = split(new.body)

@@ -45,7 +45,7 @@ _CELL_STEPS = 5
 """What comparing two blocks costs at least, in steps of the budget."""
 
 MOST_ROWS = 1_000
-"""Changed blocks, or rows of one table, after which the rest is left out: whoever reads more reads both texts."""
+"""Changed blocks, or rows of one table, after which the rest is left out."""
 
 _KEPT_ROWS = 6
 """Unchanged rows of a table that are shown whole."""
