@@ -18,6 +18,7 @@ from rest_framework.test import APIClient
 from articles import publishing
 from articles.models import Article, Update
 from articles.publishing import comparison
+from articles.text import compare_bodies
 from tests.articles.browsers import sign_in
 from tests.articles.factories import make_article, make_editor, make_user, soon
 from tests.articles.image_files import make_image
@@ -168,9 +169,14 @@ def test_a_comparison_is_calculated_once_and_shown_to_none_who_may_not_see_it(
     desk: Client, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caches["comparisons"].clear()
-    article, calls = two_revisions("<p>Old.</p>", "<p>New.</p>"), []
-    found = comparison.compare_bodies
-    monkeypatch.setattr(comparison, "compare_bodies", lambda *texts: calls.append(1) or found(*texts))
+    article = two_revisions("<p>Old.</p>", "<p>New.</p>")
+    calls: list[Any] = []
+
+    def counted(*texts: Any) -> Any:
+        calls.append(texts)
+        return compare_bodies(*texts)
+
+    monkeypatch.setattr(comparison, "compare_bodies", counted)
     pages = [fields(desk.get(address).text) for address in (*addresses(article), *addresses(article))]
     assert len(calls) == 1
     assert all("<ins>New.</ins>" in page for page in pages)
