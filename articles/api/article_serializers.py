@@ -94,7 +94,7 @@ class RevisionSerializer(RevisionHeadSerializer):
 class PieceSerializer(serializers.Serializer[Any]):
     """Some text that was kept, added or removed."""
 
-    change = serializers.ChoiceField(choices=[change.value for change in Change])
+    change = serializers.ChoiceField(choices=Change.choices)
     text = serializers.CharField()
 
 
@@ -127,7 +127,7 @@ class CellSerializer(serializers.Serializer[Any]):
     """A cell of a table."""
 
     change = serializers.ChoiceField(
-        choices=[change.value for change in Change],
+        choices=Change.choices,
         allow_null=True,
         help_text=_("Null for one that is in both tables, with operations of its text."),
     )
@@ -137,7 +137,7 @@ class CellSerializer(serializers.Serializer[Any]):
 class TableRowSerializer(serializers.Serializer[Any]):
     """A row of a table, or several that are unchanged or not compared."""
 
-    change = serializers.ChoiceField(choices=[change.value for change in RowChange])
+    change = serializers.ChoiceField(choices=RowChange.choices)
     count = serializers.IntegerField(help_text=_("The number of rows; those of several have no cells."))
     cells = CellSerializer(many=True)
 
@@ -154,7 +154,7 @@ class BlockDiffSerializer(serializers.Serializer[Any]):
     """A block of the body, such as a paragraph, or several that are unchanged or not compared."""
 
     change = serializers.ChoiceField(
-        choices=[change.value for change in RowChange],
+        choices=RowChange.choices,
         help_text=_("“moved_away” is the old place of a block, and “moved” the new one."),
     )
     count = serializers.IntegerField(help_text=_("The number of blocks."))

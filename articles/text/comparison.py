@@ -10,10 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from itertools import groupby, pairwise, product
 from typing import NamedTuple
+
+from django.db.models import TextChoices
 
 from articles.text import blocks as html
 from articles.text.blocks import Block
@@ -59,7 +60,7 @@ _READ = 20_000
 _COLSPAN = re.compile(r'\bcolspan="(\d{1,2})"')
 
 
-class RowChange(StrEnum):
+class RowChange(TextChoices):
     """What happened to a block."""
 
     KEPT = "kept"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 from os.path import commonprefix
+
+from django.db.models import TextChoices
 
 from articles.text.inline import Look, Media
 from articles.text.sequences import Block, Budget, blocks
@@ -38,7 +39,7 @@ LONGEST = 100_000
 """Characters of both texts that are compared word by word."""
 
 
-class Change(StrEnum):
+class Change(TextChoices):
     """The change of a piece of text; `KEPT` is unchanged."""
 
     KEPT = "kept"
