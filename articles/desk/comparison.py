@@ -168,7 +168,9 @@ class _Shower:
 
     def _piece(self, piece: Piece, look: Look) -> str:
         if piece.media:
-            text = self._media(piece.media) * len(piece.text)
+            which = {Change.REMOVED: _("Removed"), Change.ADDED: _("Added")}.get(piece.change)
+            text = format_html('<span class="diff-which">{}</span>', which) if which else ""
+            text += self._media(piece.media) * len(piece.text)
         else:
             text = escape(piece.text) if piece.change is Change.REMOVED else self._marked(piece.text)
         for name in look.formats:

@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.text import Change, Look, Piece, Row, RowChange, Shape
+from articles.text import Change, Look, Media, Piece, Row, RowChange, Shape
 
 _EXCERPT = 60  # characters
 _MOST_EXCERPTS = 4
 
 
 def notes(row: Row) -> list[str]:
-    """Each change of a row that its words do not show, such as “now bold: “harbour””."""
-    if row.change not in (RowChange.CHANGED, RowChange.MOVED, RowChange.REPLACED):
+    """Each change in the new text that its words do not show, such as “now bold: “harbour””."""
+    if row.change not in (RowChange.ADDED, RowChange.CHANGED, RowChange.MOVED, RowChange.REPLACED):
         return []
     cells = [cell.pieces for line in row.table for cell in line.cells]
     found: dict[str, list[str]] = {}
@@ -168,14 +168,24 @@ def _host(address: str) -> str:
 
 
 def _media(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
-    """Images that were replaced, or whose alt text changed."""
-    gone = [piece.media for piece in pieces if piece.media and piece.change is Change.REMOVED]
-    new = [piece.media for piece in pieces if piece.media and piece.change is Change.ADDED]
-    for old in gone:
-        same = next((media for media in new if media.address == old.address), None)
-        if same is None:
-            continue
-        new.remove(same)
-        if same.alt != old.alt:
-            texts = {"old": old.alt or _("none"), "new": same.alt or _("none")}
-            yield _("alt text: “%(old)s” → “%(new)s”") % texts, ""
+    """Images that were replaced, and alt texts, which are not seen."""
+    gone, new = (
+        [piece.media for piece in pieces if piece.media and piece.change is change]
+        for change in (Change.REMOVED, Change.ADDED)
+    )
+    for media in new:
+        old = next((other for other in gone if other.address == media.address), None)
+        if old is None and len(gone) == len(new) == 1:
+            old = gone[0]
+            yield _("image replaced") if media.kind == old.kind == "image" else _("media replaced"), ""
+        if old is None or old.alt != media.alt:
+            yield _alt(old, media), ""
+
+
+def _alt(old: Media | None, new: Media) -> str:
+    """“alt text: “a ship” → “a boat””."""
+    now = _("“%s”") % new.alt if new.alt else _("none")
+    if old is None:
+        return _("alt text: %s") % now
+    before = _("“%s”") % old.alt if old.alt else _("none")
+    return _("alt text: %(old)s → %(new)s") % {"old": before, "new": now}
