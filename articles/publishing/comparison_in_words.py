@@ -106,10 +106,10 @@ def _format(name: str) -> str:
         "italic": _("italic"),
         "underlined": _("underlined"),
         "struck": _("struck through"),
-        "code": _("code"),
+        "code": _("as code"),
         "highlighted": _("highlighted"),
         "quoted": _("in quotation marks"),
-        "small": _("small"),
+        "small": _("in small type"),
         "subscript": _("subscript"),
         "superscript": _("superscript"),
     }[name]
