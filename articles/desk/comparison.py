@@ -31,6 +31,7 @@ from articles.text import (
     is_harmless,
     reference,
     unchanged,
+    visible,
 )
 
 _CONTEXT = 1
@@ -178,6 +179,7 @@ class _Shower:
             text = f"<{element}>{text}</{element}>" if element else f'<span class="diff-{name}">{text}</span>'
         if look.link:
             text = _link(look.link, text)
+        text += _unseen(piece)
         if piece.change is Change.KEPT:
             return f'<span class="diff-look">{text}</span>' if piece.was else text
         element = "ins" if piece.is_added else "del"
@@ -214,6 +216,14 @@ class _Shower:
         width = 99 if cell.tag == "caption" else cell.colspan
         span = f' colspan="{width}"' if width > 1 else ""
         return f"<{element}{span}>{self._pieces(cell.pieces, changes)}</{element}>"
+
+
+def _unseen(piece: Piece) -> str:
+    """What stands for a change of which nothing is seen, such as a line end or a zero-width space."""
+    if piece.change is Change.KEPT or visible(piece.text).strip():
+        return ""
+    names = ["↵" if sign == "\n" else "␣" if sign.isspace() else f"U+{ord(sign):04X}" for sign in piece.text[:5]]
+    return format_html('<span class="diff-unseen">{}</span>', " ".join(names))
 
 
 def _images(rows: Iterable[Row]) -> Mapping[str, Image]:

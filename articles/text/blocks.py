@@ -58,14 +58,21 @@ def name_of(tag: str) -> str:
     return tag[1:].partition(" ")[0].rstrip(">")
 
 
-def split(body: str, *, tables: bool = False) -> list[Block]:
-    """The blocks of a body, sanitised; with `tables`, a table is a container of its rows."""
-    body = add_paragraphs(body)
-    containers = _CONTAINERS | _TABLES if tables else _CONTAINERS
+def split(body: str) -> list[Block]:
+    """The blocks of a body, sanitised."""
+    return _split(add_paragraphs(body), _CONTAINERS)
+
+
+def split_html(html: str) -> list[Block]:
+    """The blocks of HTML that has its paragraphs, sanitised; rows of tables are blocks, too."""
+    return _split(html, _CONTAINERS | _TABLES)
+
+
+def _split(html: str, containers: set[str]) -> list[Block]:
     try:
-        return [*_blocks(body, containers)]
+        return [*_blocks(html, containers)]
     except _Unclean:  # most bodies are stored as `clean_html` writes them, which takes far longer than this
-        return [*_blocks(clean_html(body), containers)]
+        return [*_blocks(clean_html(html), containers)]
 
 
 def rows(table: str) -> list[Block]:

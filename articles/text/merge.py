@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from articles.text.blocks import Block, join, split
+from articles.text.blocks import Block, join, split_html
 from articles.text.comparison import changes
 from articles.text.sequences import Budget
 
@@ -59,10 +59,10 @@ class MergedBody:
 def merge_bodies(base: str | None, mine: str, theirs: str) -> MergedBody:
     """Both versions of `base` in one; if that is unknown, every difference is a conflict.
 
-    Blocks conflict if both versions changed the same one, or added some in the same place. What one of them added
-    beside it belongs to the conflict, because it may be a part of the block.
+    All three are HTML as the editor writes it. Blocks conflict if both versions changed the same one, or added some in
+    the same place. What one of them added beside it belongs to the conflict, because it may be a part of the block.
     """
-    blocks, budget = split(theirs if base is None else base, tables=True), Budget()
+    blocks, budget = split_html(theirs if base is None else base), Budget()
     ours, others = ([*_changes(blocks, version, budget)] for version in (mine, theirs))
     parts: list[Sequence[Block] | Conflict] = []
     place = 0
@@ -83,7 +83,7 @@ def merge_bodies(base: str | None, mine: str, theirs: str) -> MergedBody:
 
 
 def _changes(blocks: Sequence[Block], version: str, budget: Budget) -> Iterator[_Change]:
-    new = split(version, tables=True)
+    new = split_html(version)
     for start, end, new_start, new_end in changes(blocks, new, budget):
         yield start, end, tuple(new[new_start:new_end])
 

@@ -154,6 +154,13 @@ def test_images_of_the_library_stand_side_by_side_and_their_texts_are_said(desk:
     assert "no longer in the library" in fields(desk.get(addresses(two_revisions(gone, "<p>a</p>"))[0]).text)
 
 
+def test_a_change_of_which_nothing_is_seen_is_shown(desk: Client) -> None:
+    article = two_revisions("<p>One two</p><p>Three four</p>", "<p>One\u200btwo</p><p>Three<br>four</p>")
+    shown = fields(desk.get(addresses(article)[0]).text)
+    assert '<span class="diff-unseen">U+200B</span>' in shown
+    assert '<span class="diff-unseen">↵</span>' in shown
+
+
 def test_long_unchanged_parts_are_folded(desk: Client) -> None:
     same = "".join(f"<p>Paragraph {number}.</p>" for number in range(10))
     article = two_revisions(f"<p>One old.</p>{same}", f"<p>One new.</p>{same}")

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
 from articles.models import Article, Release, Revision, Update
@@ -90,6 +90,30 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
     article.refresh_from_db()
     assert (article.title, article.body) == ("His", "<p>One by her</p><p>Two</p><p>Three by him</p>")
     assert "Hers" in article.revisions.values_list("title", flat=True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_conflict_is_decided_by_keyboard_on_a_phone(page: Page) -> None:
+    make_editor()
+    article = make_article("Old", body="<p>One two three.</p><p>Four five six.</p>")
+    page.set_viewport_size({"width": 390, "height": 844})
+    sign_in(page)
+    page.goto(form_address(article))
+    press_in_body(page, "Control+End")
+    page.keyboard.type(" Hers.")
+    his = {"body": "<p>One two <em>three</em>.</p><p>Four five six. His.</p>"}
+    publishing.edit(article, by=make_editor("bob"), changes=his)
+    save_and_close(page)
+    question = page.get_by_role("group", name="Body: “Four five six.”")
+    expect(question.locator(".diff-inline ins")).to_have_text([" His.", " Hers."])
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    question.get_by_label("Mine").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(question.get_by_label("Both, mine first")).to_be_checked()
+    save_and_close(page)
+    page.wait_for_url(lambda address: "change" not in address)
+    article.refresh_from_db()
+    assert article.body == "<p>One two <em>three</em>.</p><p>Four five six. Hers.</p><p>Four five six. His.</p>"
 
 
 @pytest.mark.parametrize(("choice", "title"), [("mine", "Hers"), ("theirs", "His")])
