@@ -107,7 +107,7 @@ def test_a_conflict_is_decided_by_keyboard_on_a_phone(page: Page) -> None:
     question = page.get_by_role("group", name="Body: “Four five six.”")
     expect(question.locator(".diff-inline ins")).to_have_text([" His.", " Hers."])
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    question.get_by_label("Mine").focus()
+    question.get_by_label("Mine", exact=True).focus()
     page.keyboard.press("ArrowLeft")
     expect(question.get_by_label("Both, mine first")).to_be_checked()
     save_and_close(page)
