@@ -11,14 +11,12 @@ from articles.text.comparison import (
     Shape,
     TableRow,
     compare_bodies,
-    kept,
-    shape_of,
     unchanged,
 )
 from articles.text.diff import Change, Piece, joined, words
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
-from articles.text.inline import FORMATS, MEDIA, Look, Media, Span, spans, text_of
+from articles.text.inline import FORMATS, MEDIA, Look, Media, spans, text_of
 from articles.text.lines import one_line
 from articles.text.media_sources import foreign_media
 from articles.text.merge import BOTH, MINE, THEIRS, Conflict, MergedBody, merge_bodies
@@ -74,7 +72,6 @@ __all__ = [
     "SearchedText",
     "Selector",
     "Shape",
-    "Span",
     "THEIRS",
     "TableRow",
     "add_paragraphs",
@@ -93,7 +90,6 @@ __all__ = [
     "join",
     "join_blocks",
     "joined",
-    "kept",
     "linked_article",
     "merge_bodies",
     "normalise",
@@ -104,7 +100,6 @@ __all__ = [
     "reference",
     "references",
     "resolve",
-    "shape_of",
     "spans",
     "split",
     "text_of",

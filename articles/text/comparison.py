@@ -152,7 +152,7 @@ class _Unit:
     @cached_property
     def source(self) -> str:
         """The same for equal blocks."""
-        return f"{''.join(self.block.around)}{self.block.plain}"
+        return f"{''.join(self.block.path)}{self.block.plain}"
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -176,7 +176,7 @@ class _Unit:
         return frozenset([*pairs, *(word for word in found if _SAYS_SOMETHING.search(word))])
 
     def looks_like(self, other: _Unit) -> bool:
-        """Whether readers see no difference but that of a number before it."""
+        """Whether there is no difference but the number before it."""
         return self.source == other.source
 
 
@@ -225,7 +225,7 @@ class _Comparison:
             both = min(len(old), len(new))
             for _both in range(both):
                 before, after = self._old[place], self._new[new_place]
-                if not (is_pair and before.looks_like(after) and before.block.path == after.block.path):
+                if not (is_pair and before.looks_like(after)):
                     yield place, place + 1, new_place, new_place + 1
                 place, new_place = place + 1, new_place + 1
             for _rest in old[both:]:

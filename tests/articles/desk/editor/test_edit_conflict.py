@@ -442,7 +442,7 @@ def test_a_paragraph_that_one_split_and_the_other_changed_is_a_conflict_as_a_who
 
 def test_in_a_text_of_very_many_alike_paragraphs_a_small_change_at_each_end_is_put_together() -> None:
     """Comparing them all with each other would take minutes."""
-    long = "<p>A</p>" * 20_000
+    long = "<p>A</p>" * 50_000
     assert merged(long, f"<p>B</p>{long}", f"{long}<p>C</p>") == f"<p>B</p>{long}<p>C</p>"
     assert merged(long, f"<p>B</p>{long}<p>B</p>", f"{long}<p>C</p>") is None
 
