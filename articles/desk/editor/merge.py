@@ -53,6 +53,11 @@ class Merge:
     changes: Mapping[str, Any]
 
     @cached_property
+    def before(self) -> Text | None:
+        """The text that both are based on, if it is known."""
+        return _tidy(self.base.text) if self.base else None
+
+    @cached_property
     def theirs(self) -> Text:
         """The stored text."""
         return _tidy(newest_text(self.article)[0])
@@ -65,10 +70,9 @@ class Merge:
     @cached_property
     def body(self) -> MergedBody | None:
         """The bodies in one, if both users changed it."""
-        if "body" not in self.changes or not ("body" in self._by_both if self.base else True):
+        if "body" not in self.changes or not (self.base is None or "body" in self._by_both):
             return None
-        base = _tidy(self.base.text).body if self.base else None
-        return merge_bodies(base, self.mine.body, self.theirs.body)
+        return merge_bodies(self.before.body if self.before else None, self.mine.body, self.theirs.body)
 
     def differences(self, labels: Mapping[str, str], chosen: Mapping[str, str]) -> list[Difference]:
         """What both changed, in form order."""
@@ -109,7 +113,7 @@ class Merge:
         return self._changed(self.theirs) & self._changed(self.mine)
 
     def _changed(self, text: Text) -> set[str]:
-        return self._names(_tidy(self.base.text), text) if self.base else set()
+        return self._names(self.before, text) if self.before else set()
 
     @staticmethod
     def _names(old: Text, new: Text) -> set[str]:
@@ -117,7 +121,7 @@ class Merge:
         return {name for name, column in names.items() if getattr(old, column) != getattr(new, column)}
 
     def _difference(self, name: str, label: str, chosen: Mapping[str, str]) -> Difference:
-        before = self._held(_tidy(self.base.text) if self.base else self.theirs)
+        before = self._held(self.before or self.theirs)
         theirs, mine = (
             next((found for found in compare(before, self._held(text)) if found.name == name), None)
             for text in (self.theirs, self.mine)
