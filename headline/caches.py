@@ -12,6 +12,8 @@ def caches(url: str) -> dict[str, dict[str, Any]]:
     return {
         "default": {"BACKEND": _MEMORY, "LOCATION": "default"},
         "responses": _redis(url) if url else {"BACKEND": _MEMORY, "LOCATION": "responses"},
+        # Of texts that readers may never see, so they stay in the process; each has 200,000 characters at most.
+        "comparisons": {"BACKEND": _MEMORY, "LOCATION": "comparisons", "OPTIONS": {"MAX_ENTRIES": 100}},
         # A separate cache, so that other entries do not evict counters.
         "throttles": {"BACKEND": _MEMORY, "LOCATION": "throttles", "OPTIONS": {"MAX_ENTRIES": 100_000}},
     }

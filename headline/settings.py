@@ -389,6 +389,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ArticleState": "articles.models.State",
         "ArticleStatus": "articles.models.Article.Status",
+        "BlockChange": "articles.text.RowChange",
         "CalendarKind": "articles.desk.calendar.entries.Kind",
         "CoverMode": "articles.models.CoverMode",
         "NotificationKind": "articles.models.Notification.Kind",
@@ -396,6 +397,7 @@ SPECTACULAR_SETTINGS = {
         "ReleaseStatus": "articles.models.Release.Status",
         "ReviewStage": "articles.models.ReviewStage.Kind",
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
+        "TextChange": "articles.text.Change",
     },
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "headline.api.schema.name_numbers"],
 }

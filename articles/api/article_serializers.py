@@ -28,7 +28,8 @@ from articles.models import (
     state_at,
     status_at,
 )
-from articles.text import Change, one_line
+from articles.publishing import FieldDiff, notes
+from articles.text import FORMATS, Change, Row, RowChange, one_line
 from articles.workflow import Transition
 from scheduling.services import read_database_clock
 from scheduling.unknown_fields import BoundedListField, BoundedSlugField, Strict
@@ -93,15 +94,97 @@ class RevisionSerializer(RevisionHeadSerializer):
 class PieceSerializer(serializers.Serializer[Any]):
     """Some text that was kept, added or removed."""
 
-    change = serializers.ChoiceField(choices=[change.value for change in Change])
+    change = serializers.ChoiceField(choices=Change.choices)
     text = serializers.CharField()
+
+
+class LookSerializer(serializers.Serializer[Any]):
+    """How text looks."""
+
+    formats = serializers.ListField(
+        child=serializers.ChoiceField(choices=sorted({*FORMATS.values()})), help_text=_("Such as “bold”.")
+    )
+    link = serializers.CharField(help_text=_("The address; empty without a link."))
+
+
+class MediaSerializer(serializers.Serializer[Any]):
+    """An image, a film or a sound in the text."""
+
+    kind = serializers.ChoiceField(choices=["image", "film", "sound"])
+    address = serializers.CharField(help_text=_("As in the text."))
+    alt = serializers.CharField()
+
+
+class OperationSerializer(PieceSerializer):
+    """Some text of a block with its look."""
+
+    look = LookSerializer()
+    was = LookSerializer(allow_null=True, help_text=_("How text that was kept looked before; null if the same."))
+    media = MediaSerializer(allow_null=True, help_text=_("What the text, U+FFFC, stands for; null if it is text."))
+
+
+class CellSerializer(serializers.Serializer[Any]):
+    """A cell of a table."""
+
+    change = serializers.ChoiceField(
+        choices=Change.choices,
+        allow_null=True,
+        help_text=_("Null for one that is in both tables, with operations of its text."),
+    )
+    operations = OperationSerializer(many=True, source="pieces")
+
+
+class TableRowSerializer(serializers.Serializer[Any]):
+    """A row of a table, or several that are unchanged or not compared."""
+
+    change = serializers.ChoiceField(choices=RowChange.choices)
+    count = serializers.IntegerField(help_text=_("The number of rows; those of several have no cells."))
+    cells = CellSerializer(many=True)
+
+
+class ShapeSerializer(serializers.Serializer[Any]):
+    """What a block is."""
+
+    tag = serializers.CharField(help_text=_("The name of its HTML element, such as “p”, “h2” or “li”."))
+    around = serializers.ListField(child=serializers.CharField(), help_text=_("The elements around it, such as “ul”."))
+    ordinal = serializers.IntegerField(help_text=_("Its place in them, from 1."))
+
+
+class BlockDiffSerializer(serializers.Serializer[Any]):
+    """A block of the body, such as a paragraph, or several that are unchanged or not compared."""
+
+    change = serializers.ChoiceField(
+        choices=RowChange.choices,
+        help_text=_("“moved_away” is the old place of a block, and “moved” the new one."),
+    )
+    count = serializers.IntegerField(help_text=_("The number of blocks."))
+    old = serializers.IntegerField(allow_null=True, help_text=_("The place in the old text, from 0."))
+    new = serializers.IntegerField(allow_null=True, help_text=_("The place in the new text, from 0."))
+    was = ShapeSerializer(allow_null=True, help_text=_("What it was."))
+    shape = ShapeSerializer(allow_null=True, help_text=_("What it is."))
+    operations = OperationSerializer(many=True, source="pieces")
+    table = TableRowSerializer(many=True, help_text=_("The rows of a table, instead of operations."))
+    notes = serializers.SerializerMethodField(help_text=_("Changes of formats, links and images, in words."))
+
+    def get_notes(self, row: Row) -> list[str]:
+        """What the words do not show."""
+        return notes(row)
 
 
 class FieldDiffSerializer(serializers.Serializer[Any]):
     """One field that differs."""
 
     field = serializers.CharField(source="name")
-    pieces = PieceSerializer(many=True)
+    pieces = PieceSerializer(
+        many=True, help_text=_("The whole text, without formats, and with the alt text of images.")
+    )
+    blocks = serializers.SerializerMethodField(help_text=_("Block by block; empty for fields without blocks."))
+
+    @extend_schema_field(BlockDiffSerializer(many=True))
+    def get_blocks(self, diff: FieldDiff) -> list[dict[str, Any]]:
+        """Those of the body, of covers and of the texts of images."""
+        has_blocks = diff.name in ("body", "cover", "images")
+        return list(BlockDiffSerializer(diff.rows, many=True).data) if has_blocks else []
 
 
 class UpdateSerializer(serializers.ModelSerializer[Update]):

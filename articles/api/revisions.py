@@ -62,7 +62,7 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
     )
     @action(detail=True, methods=["get"], pagination_class=None, parameters=["against"])
     def diff(self, request: Request, article: int, number: int) -> Response:
-        """The fields that differ, word by word."""
+        """The fields that differ, word by word, and the body block by block."""
         shown, against = self.get_object(), request.query_params.get("against", "")
         older = self.get_queryset().filter(number__lt=number).order_by("-number").first()
         if against:

@@ -25,7 +25,8 @@ from articles.publishing.bulk import (
 )
 from articles.publishing.by_clock import BY_CLOCK, follow_clock
 from articles.publishing.bylines import count_signed, keep_bylines
-from articles.publishing.comparison import NAMES, FieldDiff, compare
+from articles.publishing.comparison import NAMES, FieldDiff, compare, compare_texts
+from articles.publishing.comparison_in_words import notes
 from articles.publishing.dating import date_by_commit
 from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
@@ -144,6 +145,8 @@ __all__ = [
     "channels_named",
     "checked_time",
     "compare",
+    "compare_texts",
+    "notes",
     "count_signed",
     "create",
     "date_by_commit",

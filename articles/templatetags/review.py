@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import template
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from articles.desk.comparison import ShownRow, shown
 from articles.models import Article, Review, named
+from articles.publishing import FieldDiff
 from articles.review import Finding
 from scheduling.services import read_database_clock
 
@@ -32,6 +35,12 @@ def review_findings(article: Article) -> dict[str, Any]:
         "findings": [Finding.stored(values) for values in review.findings] if review and is_shown else [],
         "reviewer": named(claim.user) if claim and claim.counts_at(read_database_clock()) else None,
     }
+
+
+@register.filter
+def shown_rows(field: FieldDiff, findings: Sequence[Finding] | None = None) -> list[ShownRow]:
+    """The rows of a comparison as HTML, with the findings highlighted in the new text."""
+    return shown(field, partial(marked, findings=findings))
 
 
 @register.filter

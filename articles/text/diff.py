@@ -1,46 +1,45 @@
-"""Word diffs between two texts, for display.
-
-Paragraphs and line breaks become lines; other markup, such as a link, is shown as source.
-"""
+"""Word diffs of two texts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
+from os.path import commonprefix
 
-from articles.text.sanitize import join_blocks
+from django.db.models import TextChoices
+
+from articles.text.inline import Look, Media
 from articles.text.sequences import Block, Budget, blocks
 
-_CJK = r"\u2e80-\u9fff\uf900-\ufaff"
+_CJK = r"\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W{_CJK}][\u0300-\u036f\u200d\ufe0f]*"  # with the accents that follow it
 WORD = re.compile(
-    rf"<[^<>]*>|[{_CJK}]|{_LETTER}(?:[.,:'’‑-]?{_LETTER})*|\s+|.",
+    rf"[{_CJK}]|{_LETTER}(?:[.,:'’‑-]?{_LETTER})*|\s+|.",
     re.DOTALL,
 )
-"""An HTML tag, a Chinese or Japanese character, a word, white space, or any other character.
+"""A Chinese or Japanese character, a word, white space, or any other character.
 
 Hyphens, apostrophes, points and the like inside a word or number belong to it.
 """
 
-_SIGNIFICANT = re.compile(rf"<[^<>]*>|{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
-"""What is worth showing as unchanged between two changes: a tag, a word or two Chinese characters."""
+CHINESE = re.compile(rf"[{_CJK}]{{2}}")
+"""Two Chinese or Japanese characters."""
 
-PARAGRAPH = re.compile(r"(?<=\n)(?!\n)|(?<=</li>)|(?<=</h[1-6]>)|(?<=</blockquote>)", re.IGNORECASE)
-
-LINES = (
-    (re.compile(r"<br ?/?>\n?", re.IGNORECASE), "\n"),
-    (re.compile(r"(?<!\s)\s*</p>\s*", re.IGNORECASE), "\n\n"),
-    (re.compile(r"<p>", re.IGNORECASE), ""),
-    (re.compile(r"(?<!\s)\s*(</(?:h[1-6]|li|tr|table|[ou]l|blockquote|figure)>)", re.IGNORECASE), r"\1\n"),
-)
-"""Markup that ends a line, and its replacement."""
+_SIGNIFICANT = re.compile(rf"{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
+"""What is worth showing as unchanged between two changes: a word or two Chinese characters."""
 
 
-class Change(StrEnum):
+_WORD_START, _WORD_END = re.compile(rf"(?:{_LETTER})*"), re.compile(rf"(?:{_LETTER})*+\Z")
+_LONG_WORD = 50
+
+LONGEST = 100_000
+"""Characters of both texts that are compared word by word."""
+
+
+class Change(TextChoices):
     """The change of a piece of text; `KEPT` is unchanged."""
 
     KEPT = "kept"
@@ -54,6 +53,9 @@ class Piece:
 
     change: Change
     text: str
+    look: Look = Look()
+    was: Look | None = None  #: of unchanged text that looked otherwise
+    media: Media | None = None  #: what `text` stands for, if it is `inline.MEDIA`
 
     @property
     def is_added(self) -> bool:
@@ -61,56 +63,28 @@ class Piece:
         return self.change is Change.ADDED
 
 
-@dataclass(frozen=True)
-class Passage:
-    """Paragraphs that are unchanged, or that replace others."""
-
-    pieces: Sequence[Piece]
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether it is unchanged."""
-        return all(piece.change is Change.KEPT for piece in self.pieces)
-
-    @property
-    def old(self) -> list[Piece]:
-        """The pieces of the old text."""
-        return [piece for piece in self.pieces if piece.change is not Change.ADDED]
-
-    @property
-    def new(self) -> list[Piece]:
-        """The pieces of the new text."""
-        return [piece for piece in self.pieces if piece.change is not Change.REMOVED]
-
-
-def words(old: str, new: str) -> list[Piece]:
-    """The inline diff of two texts."""
-    return joined([piece for passage in passages(old, new) for piece in passage.pieces])
-
-
-def passages(old: str, new: str, budget: Budget | None = None) -> list[Passage]:
-    """The diff by paragraphs, for showing both texts side by side.
-
-    Paragraphs and words that a budget does not last for count as replaced.
-    """
-    budget = budget or Budget()
-    pairs = _side_by_side(PARAGRAPH.split(old), PARAGRAPH.split(new), budget)
-    return [Passage(joined(_compared("".join(before), "".join(after), budget))) for before, after in pairs]
-
-
-def readable(body: str) -> str:
-    """A body with paragraphs and line breaks as lines."""
-    body = join_blocks(body)
-    for markup, lines in LINES:
-        body = markup.sub(lines, body)
-    return body.rstrip()
-
-
-def _compared(old: str, new: str, budget: Budget) -> list[Piece]:
+def words(old: str, new: str, budget: Budget | None = None) -> list[Piece]:
+    """The diff of two texts. What a budget does not last for counts as replaced."""
     if old == new:
-        return [Piece(Change.KEPT, old)]
+        return [Piece(Change.KEPT, old)] if old else []
+    if len(old) + len(new) > LONGEST:
+        return _ends_apart(old, new)
     left, right = WORD.findall(old), WORD.findall(new)
-    return _without_fragments(joined(list(_pieces(left, right, blocks(left, right, budget)))))
+    return _without_fragments(joined([*_pieces(left, right, blocks(left, right, budget or Budget()))]))
+
+
+def _ends_apart(old: str, new: str) -> list[Piece]:
+    """What differs as one change, with whole words."""
+    begin = len(commonprefix([old, new]))
+    end = len(commonprefix([old[begin:][::-1], new[begin:][::-1]]))
+    begin -= _length(_WORD_END.search(old[max(0, begin - _LONG_WORD) : begin]))
+    end -= _length(_WORD_START.match(old[len(old) - end :][:_LONG_WORD]))
+    changes = [Piece(Change.REMOVED, old[begin : len(old) - end]), Piece(Change.ADDED, new[begin : len(new) - end])]
+    return joined([Piece(Change.KEPT, old[:begin]), *changes, Piece(Change.KEPT, old[len(old) - end :])])
+
+
+def _length(found: re.Match[str] | None) -> int:
+    return len(found[0]) if found else 0
 
 
 def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
@@ -129,14 +103,6 @@ def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
     return joined([piece for _is_kept, run in runs for piece in sorted(run, key=attrgetter("is_added"))])
 
 
-def _side_by_side(
-    old: Sequence[str], new: Sequence[str], budget: Budget
-) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Pairs of matching paragraphs, so that words are compared only within changed ones."""
-    for block in blocks(old, new, budget):
-        yield old[block.start : block.end], new[block.new_start : block.new_end]
-
-
 def _pieces(left: Sequence[str], right: Sequence[str], found: Iterable[Block]) -> Iterator[Piece]:
     for is_equal, start, end, new_start, new_end in found:
         if is_equal:
@@ -146,7 +112,7 @@ def _pieces(left: Sequence[str], right: Sequence[str], found: Iterable[Block]) -
             yield Piece(Change.ADDED, "".join(right[new_start:new_end]))
 
 
-def joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Pieces with adjacent ones of the same change joined, without empty ones."""
-    runs = groupby((piece for piece in pieces if piece.text), key=attrgetter("change"))
-    return [Piece(change, "".join(piece.text for piece in run)) for change, run in runs]
+def joined(pieces: Iterable[Piece]) -> list[Piece]:
+    """Pieces with adjacent ones of the same change and look joined, without empty ones."""
+    runs = groupby((piece for piece in pieces if piece.text), key=attrgetter("change", "look", "was", "media"))
+    return [Piece(change, "".join(piece.text for piece in run), *rest) for (change, *rest), run in runs]

@@ -136,15 +136,17 @@ def clean_html(body: str, *, base: str = "") -> str:
 
 
 def _with_known_scheme(_tag: str, attribute: str, value: str) -> str | None:
-    """The value; None for a `cite` with an unknown scheme, since the library checks addresses in `href` and `src` only.
+    """The value; None for a `cite` with an unknown scheme, as the library checks addresses in `href` and `src` only."""
+    return value if attribute != "cite" or is_harmless(value) else None
+
+
+def is_harmless(address: str) -> bool:
+    """Whether an address is relative or has a known scheme.
 
     Browsers and readers of feeds ignore spaces and control characters before and within a scheme.
     """
-    if attribute != "cite":
-        return value
-    scheme, colon, _rest = _UNSEEN.sub("", value).partition(":")
-    is_relative = not colon or not _SCHEME.fullmatch(scheme)
-    return value if is_relative or scheme.lower() in SCHEMES else None
+    scheme, colon, _rest = _UNSEEN.sub("", address).partition(":")
+    return not colon or not _SCHEME.fullmatch(scheme) or scheme.lower() in SCHEMES
 
 
 def join_blocks(html: str) -> str:

@@ -20,7 +20,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 from articles.desk.cover_field import CoverField
 from articles.desk.editor.assets import writing_media
 from articles.desk.editor.body_field import BodyField
-from articles.desk.editor.merge import Merge
+from articles.desk.editor.merge import PARAGRAPH, Merge
 from articles.desk.time_field import ZonedTimeField
 from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
@@ -167,11 +167,11 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The chosen version of each conflicting field; empty where nothing is chosen yet.
+        """The chosen version of each conflicting field or paragraph; empty where nothing is chosen yet.
 
         A time that was asked about is no longer a field once the article is live.
         """
-        names = [name for name in _sent_list(self.data, "asked") if name in self.fields]
+        names = [name for name in _sent_list(self.data, "asked") if name in self.fields or name.startswith(PARAGRAPH)]
         return {name: str(self.data.get(f"keep_{name}", "")) for name in names}
 
     @cached_property
@@ -191,10 +191,18 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
         self.seen_version()
-        if open_questions := [str(self.fields[name].label) for name, answer in self.chosen.items() if not answer]:
+        if open_questions := self._open_questions():
             text = _("Choose which version to keep: %(fields)s.")
             raise ValidationError(text % {"fields": gettext(", ").join(open_questions)}, code="unanswered")
         return cleaned
+
+    def _open_questions(self) -> list[str]:
+        """The labels of the fields without a choice. Saving itself refuses a form that has seen an older version."""
+        names = [name for name, answer in self.chosen.items() if not answer and name in self.fields]
+        is_newest = self.merge is not None and self.merge.article.changed_at == self.seen_version()
+        if self.merge and is_newest and self.merge.is_open(self.chosen):
+            names.append("body")
+        return [str(self.fields[name].label) for name in names]
 
     def edits(self) -> dict[str, Any]:
         """The changed fields with their new values."""

@@ -20,6 +20,7 @@ from articles.desk.audit.admin import history
 from articles.desk.parse_int import whole_number
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
+from articles.pages import newest_number
 from articles.publishing import compare
 from articles.review import findings_of
 
@@ -66,7 +67,7 @@ class HistoryScreens(ModelAdmin):
             "older": older,
             "fields": compare(older, shown),
             "findings": findings_of(shown),
-            "may_restore": self.has_change_permission(request, article),
+            "may_restore": self.has_change_permission(request, article) and number != newest_number(article),
         }
         return self._page(request, article, "revision", context)
 

@@ -11,18 +11,22 @@ from django.utils.translation import gettext as _
 from articles.audit import Actor
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.changes_since import happened, who_saved_last
-from articles.desk.editor.merge import Merge, base_of
+from articles.desk.editor.merge import Merge
+from articles.desk.parse_int import whole_number
 from articles.models import Article, named
 
 
 def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) -> QueryDict:
-    """The submitted form, with the other user's values in fields only they changed."""
+    """The submitted form, with the other user's values in fields and paragraphs only they changed."""
     article = Article.objects.select_related("update").get(pk=article_id)
-    merge, fresh, taken = Merge(article, base_of(article, sent.get("base", "")), changes), None, sent.copy()
+    base = article.revisions.filter(number=whole_number(sent.get("base", ""))).first()
+    merge, fresh, taken = Merge(article, base, changes), None, sent.copy()
     for name in merge.theirs_alone() & changes.keys():
         fresh = fresh or ArticleForm(instance=article)
         value = fresh[name].value()
         taken.setlist(name, [str(item) for item in value] if isinstance(value, list) else [str(value or "")])
+    if base and merge.body:
+        taken["body"] = merge.body.body({})
     return taken
 
 

@@ -28,7 +28,8 @@ from articles.models import BODY_LENGTH, Article, AuditEntry, Channel, Notificat
 from articles.models.revision import Immutable
 from articles.publishing.tags import rename_tag
 from articles.task_types import UPDATE
-from articles.text.diff import Change, Piece, readable, words
+from articles.text import compare_bodies, split
+from articles.text.diff import Change, Piece, words
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh, run_due
 from tests.articles.factories import (
@@ -458,8 +459,10 @@ HISTORY = "/admin/articles/article/{}/revisions/"
 @pytest.mark.parametrize("long", ["word " * 20_000, " " * 300_000, "<" * 300_000])
 def test_a_long_text_is_compared_quickly(long: str) -> None:
     """Comparing what is equal word by word, or looking for an end from each place of a run, would take minutes."""
-    old, new = (readable(f"<p>{long}.</p><p>{last}</p>") for last in ("Old.", "New."))
-    assert Piece(Change.ADDED, "New") in words(old, new)
+    old, new = (f"<p>{long}.</p><p>{last}</p>" for last in ("Old.", "New."))
+    rows = compare_bodies(split(old), split(new))
+    assert Piece(Change.ADDED, "New.") in [piece for row in rows for piece in row.pieces]
+    assert {piece.text for piece in words(f"{long}. Old.", f"{long}. New.")[1:3]} in ({"Old", "New"}, {"Old.", "New."})
 
 
 def test_the_desk_shows_the_history_the_differences_and_goes_back(editor: User, client: Client) -> None:
