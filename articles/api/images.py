@@ -62,6 +62,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     )
     lookup_value_converter = "str"
     ordering = ("-created_at", "-id")
+    is_versioned = True
 
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
         """Filter by the user's favourites or uploads, unused images, and words."""
@@ -72,6 +73,10 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         if filters.get("unused"):
             queryset = queryset.unused()
         return queryset.about(filters.get("q", ""))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """The image; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(pk)
 
     @extend_schema(
         summary="Upload an image",
@@ -91,8 +96,8 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
 
     def _add(self, file: Any, texts: dict[str, Any]) -> Response:
         uploaded = images.upload(file, by=self.request.user, **texts)
-        data = self.get_serializer(self.get_queryset().get(pk=uploaded.image.pk)).data
-        return Response(data, status=status.HTTP_201_CREATED if uploaded.is_new else status.HTTP_200_OK)
+        code = status.HTTP_201_CREATED if uploaded.is_new else status.HTTP_200_OK
+        return self.respond_with(uploaded.image.pk, code)
 
     @extend_schema(
         operation_id="desk_images_fetch", summary="Add an image by its address", request=AddressSerializer,
@@ -111,8 +116,8 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         image = self.get_object()
         form = self.get_serializer(image, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        images.change_image(image, by=request.user, changes=form.validated_data)
-        return Response(self.get_serializer(self.get_object()).data)
+        self.if_match(image, lambda: images.change_image(image, by=request.user, changes=form.validated_data))
+        return self.respond_with(pk)
 
     @extend_schema(
         operation_id="desk_images_uses",
@@ -128,7 +133,8 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     @extend_schema(summary="Delete an unused image")
     def destroy(self, request: Request, pk: str) -> Response:
         """409 with the headlines of the articles that use it, if there are any."""
-        images.delete_image(self.get_object(), by=request.user)
+        image = self.get_object()
+        self.if_match(image, lambda: images.delete_image(image, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -139,5 +145,6 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     @action(detail=True, methods=["post"])
     def favourite(self, request: Request, pk: str) -> Response:
         """Each user has their own favourites."""
-        images.favour(self.get_object(), by=request.user, **self.checked(FavouriteSerializer))
-        return Response(self.get_serializer(self.get_object()).data)
+        image, values = self.get_object(), self.checked(FavouriteSerializer)
+        self.if_match(image, lambda: images.favour(image, by=request.user, **values))
+        return self.respond_with(pk)

@@ -25,8 +25,50 @@ class ErrorSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False, help_text=_("For users, unless the error concerns single fields."))
 
 
+class VersionErrorSerializer(ErrorSerializer):
+    """Another version is present than the one that should be changed."""
+
+    current = serializers.DictField(help_text=_("The resource as it is now; its version is in the header `ETag`."))
+
+
 _PICKED = ("list", "retrieve")  # actions that take `fields`
-NOT_MODIFIED = _("`If-None-Match` or `If-Modified-Since` names the present version; there is no body.")
+_JSON, _PROBLEM = "application/json", "application/problem+json"
+_TEXT = {"schema": {"type": "string"}}
+_SECONDS = {"schema": {"type": "integer"}}
+_LIMITS = {
+    "RateLimit-Policy": _TEXT | {"description": "The quota `q` in `w` seconds, by client address."},
+    "RateLimit": _TEXT | {"description": "What is left of it: `r` requests until it is renewed, in `t` seconds."},
+}
+_PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "An error as RFC 9457 has it, for requests with `Accept: application/problem+json`.",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "description": "For programs: stays the same in every language."},
+        "errors": {
+            "type": "array",
+            "description": "The errors of single fields.",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "JSON pointer to the field."},
+                    "detail": {"type": "string"},
+                },
+            },
+        },
+        "current": {
+            "type": "object",
+            "additionalProperties": {},
+            "description": "With 412: the resource as it is now.",
+        },
+    },
+}
+NOT_MODIFIED = _("`If-None-Match` or, of readers, `If-Modified-Since` names the present version; there is no body.")
 
 DESCRIPTIONS = {
     "400": _("The request cannot be understood, or a value in it is invalid."),
@@ -60,7 +102,26 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
     _add_unavailable(result)
+    _add_problems(result)
     return result
+
+
+def _add_problems(result: dict[str, Any]) -> None:
+    """Add to every error the form of RFC 9457, in which `headline.api.wire` sends it to those who ask for it."""
+    result["components"]["schemas"]["ProblemDetails"] = _PROBLEM_SCHEMA
+    shared = list(result["components"]["responses"].items())
+    owned = [
+        pair
+        for item in result["paths"].values()
+        for operation in item.values()
+        for pair in operation["responses"].items()
+        if pair[0] >= "400"
+    ]
+    for _status, response in [*shared, *owned]:
+        if "content" in response:
+            response["content"] = response["content"] | {
+                _PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
+            }
 
 
 def _add_unavailable(result: dict[str, Any]) -> None:
@@ -68,8 +129,8 @@ def _add_unavailable(result: dict[str, Any]) -> None:
     result["components"]["responses"] = {
         "Unavailable": {
             "description": str(DESCRIPTIONS["503"]),
-            "headers": {"Retry-After": {"schema": {"type": "integer"}}},
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            "headers": {"Retry-After": _SECONDS},
+            "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
     }
     for item in result["paths"].values():
@@ -114,15 +175,31 @@ class Schema(AutoSchema):
         """The operation with its error responses; those that a view documents itself stay as they are."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
-            error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
-            if self.method == "GET" and not self.view.get_authenticators():
-                operation["responses"]["304"] = {"description": str(NOT_MODIFIED)}
+            responses = operation["responses"]
+            if self._is_conditional():
+                responses["304"] = {"description": str(NOT_MODIFIED), "headers": {"ETag": _TEXT}}
+                responses["200"]["headers"] = {"ETag": _TEXT}
             for status in self._error_statuses(operation):
-                operation["responses"].setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
+                kind = VersionErrorSerializer if status == "412" else ErrorSerializer
+                error = {_JSON: {"schema": self.resolve_serializer(kind, "response").ref}}
+                responses.setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
+            self._add_headers(responses)
         return operation
 
+    def _add_headers(self, responses: dict[str, Any]) -> None:
+        """Those of the rate limit, which counts anonymous requests, and of a present version."""
+        limits = {} if self.view.get_authenticators() else _LIMITS
+        more = {"200": limits, "412": {"ETag": _TEXT}, "429": limits | {"Retry-After": _SECONDS}}
+        for status, headers in more.items():
+            if headers and status in responses:
+                responses[status]["headers"] = responses[status].get("headers", {}) | headers
+
+    def _is_conditional(self) -> bool:
+        sends_etags = getattr(self.view, "sends_etags", False) or not self.view.get_authenticators()
+        return bool(self.method == "GET" and sends_etags)
+
     def get_override_parameters(self) -> list[Any]:
-        """The headers `Idempotency-Key` and `If-Match`, and the parameter `fields`."""
+        """The headers `Idempotency-Key`, `If-Match` and `If-None-Match`, and the parameter `fields`."""
         headers = []
         if self.method == "POST" and self.view.get_authenticators() and not getattr(self.view, "is_secret", False):
             description = (
@@ -141,11 +218,14 @@ class Schema(AutoSchema):
         if self._changes_a_version():
             text = "The `ETag` of the version to change; if it is outdated, nothing is changed."
             headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))
+        if self._is_conditional():
+            text = "The `ETag` of an earlier response; if it is still right, the answer is 304."
+            headers.append(OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description=text))
         return headers
 
     def _changes_a_version(self) -> bool:
-        is_versioned = getattr(self.view, "is_versioned", False) and getattr(self.view, "detail", False)
-        return bool(is_versioned and self.method != "GET")
+        has_version = getattr(self.view, "detail", False) or getattr(self.view, "is_single", False)
+        return bool(getattr(self.view, "is_versioned", False) and has_version and self.method != "GET")
 
     def _error_statuses(self, operation: dict[str, Any]) -> Iterator[str]:
         is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])
