@@ -36,7 +36,11 @@ from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
 from scheduling.unknown_fields import StrictView
 
-_PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
+_PARAMETERS = (
+    "address", "author", "channel", "cursor", "ids", "older", "ordering", "page_size", "since", "slug", "tag", "until",
+)  # fmt: skip
+_LOOKUPS = {"ids": "pk__in", "slug": "slug", "address": "pk"}
+OLDEST_FIRST = ("goes_live_at", "id")
 
 
 class Retracted(APIException):
@@ -143,8 +147,13 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         follows = getattr(self, "swagger_fake_view", False) or self._follows
         return {**super().get_serializer_context(), "query": self.query, "follows": follows, "links": self.links}
 
-    def _listed(self, articles: ArticleQuerySet, *, q: str = "", **filters: Any) -> ArticleQuerySet:
+    def _listed(self, articles: ArticleQuerySet, *, q: str = "", ordering: str = "", **filters: Any) -> ArticleQuerySet:
+        named = {lookup: filters.pop(name) for name, lookup in _LOOKUPS.items() if name in filters}
         chosen = ArticleFilter(**filters)
+        if ordering == "published_at":
+            self.ordering = OLDEST_FIRST
+        if named:  # few rows, so they are read directly
+            return chosen.apply(articles.filter(**named))
         if not q:
             self.article_filter = chosen
             return chosen.apply(articles)
