@@ -32,6 +32,7 @@ from articles.permissions import require
 from articles.review import MOST_BYTES
 from headline.api.schema import ErrorSerializer
 
+NOT_STORED = OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored."))
 SAME_FILE = gettext_lazy("The same file exists already.")
 LISTED_USES = 50
 """Articles that are listed with an image."""
@@ -84,7 +85,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         responses={
             201: ImageSerializer,
             200: OpenApiResponse(ImageSerializer, description=SAME_FILE),
-            507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored.")),
+            507: NOT_STORED,
         },
     )
     def create(self, request: Request) -> Response:
@@ -101,7 +102,11 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
 
     @extend_schema(
         operation_id="desk_images_fetch", summary="Add an image by its address", request=AddressSerializer,
-        responses={201: ImageSerializer, 200: OpenApiResponse(ImageSerializer, description=SAME_FILE)},
+        responses={
+            201: ImageSerializer,
+            200: OpenApiResponse(ImageSerializer, description=SAME_FILE),
+            507: NOT_STORED,
+        },
     )  # fmt: skip
     @action(detail=False, methods=["post"])
     def fetch(self, request: Request) -> Response:
@@ -110,7 +115,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         require(ADD, request.user)
         return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
 
-    @extend_schema(summary="Change an image's texts or focal point")
+    @extend_schema(summary="Change an image's texts or focal point", responses={200: ImageSerializer, 507: NOT_STORED})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the fields that are sent."""
         image = self.get_object()

@@ -34,6 +34,7 @@ class VersionErrorSerializer(ErrorSerializer):
 _PICKED = ("list", "retrieve")  # actions that take `fields`
 _JSON, _PROBLEM = "application/json", "application/problem+json"
 _TEXT = {"schema": {"type": "string"}}
+_EMPTY_TEXT = {"type": "string", "maxLength": 0}
 _SECONDS = {"schema": {"type": "integer"}}
 _LIMITS = {
     "RateLimit-Policy": _TEXT | {"description": "The quota `q` in `w` seconds, by client address."},
@@ -101,9 +102,24 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
             schema |= reference | default
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
+    _drop_letters(result)
     _add_unavailable(result)
     _add_problems(result)
     return result
+
+
+def _drop_letters(node: Any) -> None:
+    """Remove the patterns with `\\w`, which means the letters of all languages here, but those of ASCII in OpenAPI."""
+    if isinstance(node, dict):
+        if "\\w" in str(node.get("pattern", "")):
+            del node["pattern"]
+        for part in node.values():
+            _drop_letters(part)
+        if _EMPTY_TEXT in node.get("oneOf", ()):  # which is such a text now
+            node |= next(one for one in node.pop("oneOf") if one != _EMPTY_TEXT)
+    elif isinstance(node, list):
+        for part in node:
+            _drop_letters(part)
 
 
 def _add_problems(result: dict[str, Any]) -> None:
