@@ -1,21 +1,14 @@
-"""The base view of the newsroom's API: permissions, list filters, errors, versions."""
+"""The base view of the newsroom's API: permissions, list filters, errors and picked fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, cast
 
-from django.db.models import Model
-from django.http import HttpRequest, HttpResponseNotModified
-from django.http.response import HttpResponseBase
-from django.utils.http import parse_etags
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ValidationError
-from rest_framework.generics import get_object_or_404  # which takes ids of another kind for unknown ones
 from rest_framework.permissions import BasePermission
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -42,10 +35,8 @@ from articles.exceptions import (
     WrongState,
 )
 from articles.permissions import READ_WITH
-from scheduling.services import lock_by_ids, retried
-from scheduling.unknown_fields import StrictView
+from scheduling.versions import VersionedView
 
-IF_MATCH = "If-Match"
 FIELDS, PICKED = "fields", ("list", "retrieve")
 """The parameter that picks fields, and the actions that take it."""
 
@@ -74,9 +65,6 @@ else:
     View = GenericViewSet
 
 
-R = TypeVar("R")
-
-
 class ErrorResponse(APIException):
     """An `ArticleError` as a response, with the error's code."""
 
@@ -94,33 +82,12 @@ class HasReadPermission(BasePermission):
         return request.user.is_staff and any(map(request.user.has_perm, permissions))
 
 
-class VersionChanged(APIException):
-    """`If-Match` does not name the current version; nothing was changed."""
-
-    status_code = status.HTTP_412_PRECONDITION_FAILED
-    default_code = "version_changed"
-    default_detail = _("It has changed since you loaded it; “current” shows it as it is now.")
-
-    def __init__(self, current: Any) -> None:
-        super().__init__()
-        self.current = current
-
-
-class NewsroomView(StrictView, View):
+class NewsroomView(VersionedView, View):
     """A resource of the newsroom. `filter_class` validates a list's filters, `filter_list` applies them."""
 
     permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), HasReadPermission)
     read_permissions: Collection[str] = READ_WITH
-    is_versioned = False
-    is_single = False  # a resource of which there is one, so that its URL has no id
     takes_fields = True
-    sends_etags = True
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """The response; to GET with an `ETag`, or 304 if `If-None-Match` names it."""
-        response = super().dispatch(request, *args, **kwargs)
-        is_read = request.method in ("GET", "HEAD") and response.status_code == status.HTTP_200_OK
-        return _unless_known(request, response) if is_read and isinstance(response, Response) else response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Set the actor for the audit log, now that the request is authenticated."""
@@ -128,25 +95,10 @@ class NewsroomView(StrictView, View):
         set_actor(request.user)
         if self._picks:
             self._refuse_unknown_names()
-        if IF_MATCH in request.headers and not (self.is_versioned and (self.detail or self.is_single)):
-            raise ValidationError({IF_MATCH: [_("This URL does not support If-Match.")]}, code="no_versions")
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Convert an `ArticleError` to a response; add the present version to that of another one."""
-        response = super().handle_exception(ErrorResponse(exc) if isinstance(exc, ArticleError) else exc)
-        if isinstance(exc, VersionChanged):
-            response.data["current"] = exc.current
-            response.headers["ETag"] = etag_of(exc.current)
-        return response
-
-    def shown(self, pk: Any) -> Any:
-        """The current representation of an object."""
-        return self.get_serializer(get_object_or_404(self.get_queryset(), pk=pk)).data
-
-    def respond_with(self, pk: Any, status: int = status.HTTP_200_OK) -> Response:
-        """The current representation of an object, with its `ETag`."""
-        data = self.shown(pk)
-        return Response(data, status, headers={"ETag": etag_of(data)})
+        """Convert an `ArticleError` to a response."""
+        return super().handle_exception(ErrorResponse(exc) if isinstance(exc, ArticleError) else exc)
 
     def known_parameters(self) -> list[str]:
         """With `fields`, where rows are read."""
@@ -175,19 +127,6 @@ class NewsroomView(StrictView, View):
                 names = {"name": name[:80], "names": ", ".join(known)}
                 raise ValidationError({FIELDS: [text % names]}, code="unknown_field")
 
-    def if_match(self, instance: Model, action: Callable[[], R]) -> R:
-        """Run `action`, but only on the version in `If-Match` if the request has one. Raises `VersionChanged`."""
-        header = self.request.headers.get(IF_MATCH)
-        return action() if header is None else self._run_on_version(header, instance, action)
-
-    @retried
-    def _run_on_version(self, header: str, instance: Model, action: Callable[[], R]) -> R:
-        list(lock_by_ids(type(instance), [instance.pk]).values_list("pk"))
-        current = self.shown(instance.pk)
-        if header.strip() != "*" and etag_of(current) not in parse_etags(header):
-            raise VersionChanged(current)
-        return action()
-
     def filter_queryset(self, queryset: Any) -> Any:
         """Apply the filters to lists."""
         return self.filter_list(queryset, self.asked()) if self.action == "list" else queryset
@@ -195,23 +134,3 @@ class NewsroomView(StrictView, View):
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
         """Apply validated `filters`."""
         return queryset
-
-
-def etag_of(data: Any) -> str:
-    """The entity tag of a representation; not of `updated_at`, which stays when an article goes live by the clock."""
-    return _tag(JSONRenderer().render(data))
-
-
-def _tag(content: bytes) -> str:
-    return f'"{sha256(content).hexdigest()[:32]}"'
-
-
-def _unless_known(request: HttpRequest, response: Response) -> HttpResponseBase:
-    """The response with an `ETag`, or 304 if the request names that."""
-    if "ETag" not in response.headers:
-        response.render()
-        response.headers["ETag"] = _tag(response.content)
-    known = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
-    if known.isdisjoint((response.headers["ETag"], "*")):
-        return response
-    return HttpResponseNotModified(headers={"ETag": response.headers["ETag"]})

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from articles import notes
-from articles.api.base import NewsroomView, etag_of
+from articles.api.base import NewsroomView
 from articles.api.note_serializers import (
     NewNoteSerializer,
     NewReplySerializer,
@@ -27,6 +27,7 @@ from articles.models import Article, Note
 from articles.pages import newest_text
 from articles.text import Selector, plain_text
 from scheduling.unknown_fields import EmptyBody
+from scheduling.versions import etag_of
 
 
 @extend_schema_view(
