@@ -1,13 +1,12 @@
-"""The base view of the newsroom's API: permissions, list filters, errors and picked fields."""
+"""The base view of the newsroom's API: permissions, list filters and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, cast
 
-from django.utils.translation import gettext_lazy as _
 from rest_framework import status
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +14,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
+from articles.api.picked_fields import PickedFields
 from articles.audit import set_actor
 from articles.exceptions import (
     ArticleError,
@@ -36,9 +36,6 @@ from articles.exceptions import (
 )
 from articles.permissions import READ_WITH
 from scheduling.versions import VersionedView
-
-FIELDS, PICKED = "fields", ("list", "retrieve")
-"""The parameter that picks fields, and the actions that take it."""
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,
@@ -82,50 +79,20 @@ class HasReadPermission(BasePermission):
         return request.user.is_staff and any(map(request.user.has_perm, permissions))
 
 
-class NewsroomView(VersionedView, View):
+class NewsroomView(PickedFields, VersionedView, View):
     """A resource of the newsroom. `filter_class` validates a list's filters, `filter_list` applies them."""
 
     permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), HasReadPermission)
     read_permissions: Collection[str] = READ_WITH
-    takes_fields = True
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Set the actor for the audit log, now that the request is authenticated."""
         super().initial(request, *args, **kwargs)
         set_actor(request.user)
-        if self._picks:
-            self._refuse_unknown_names()
 
     def handle_exception(self, exc: Exception) -> Response:
         """Convert an `ArticleError` to a response."""
         return super().handle_exception(ErrorResponse(exc) if isinstance(exc, ArticleError) else exc)
-
-    def known_parameters(self) -> list[str]:
-        """With `fields`, where rows are read."""
-        known = super().known_parameters()
-        return sorted({*known, FIELDS}) if self.action in PICKED else known
-
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        """Leave out the fields that are not asked for; the `ETag` is still that of the whole row."""
-        if self._picks and response.status_code == status.HTTP_200_OK:
-            is_page = self.action == "list" and "results" in response.data
-            for row in response.data["results"] if is_page else [response.data]:
-                for name in row.keys() - set(request.query_params[FIELDS].split(",")):
-                    del row[name]
-        return super().finalize_response(request, response, *args, **kwargs)
-
-    @property
-    def _picks(self) -> bool:
-        return getattr(self, "action", None) in PICKED and FIELDS in self.request.query_params
-
-    def _refuse_unknown_names(self) -> None:
-        """Raise `ValidationError` for names in `fields` that are none of a row's."""
-        known = [str(name) for name in cast(Any, self.get_serializer_class())().fields]
-        for name in self.request.query_params[FIELDS].split(","):
-            if name not in known:
-                text = _("There is no field “%(name)s”. Known are: %(names)s.")
-                names = {"name": name[:80], "names": ", ".join(known)}
-                raise ValidationError({FIELDS: [text % names]}, code="unknown_field")
 
     def filter_queryset(self, queryset: Any) -> Any:
         """Apply the filters to lists."""

@@ -18,6 +18,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
 from articles.api.pagination import LivePages, page_of_changes
+from articles.api.picked_fields import FIELDS, PickedFields
 from articles.api.reader_serializers import (
     ChannelSerializer,
     ListedSerializer,
@@ -66,7 +67,7 @@ class Retracted(APIException):
         },
     ),
 )
-class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
+class LiveArticleViewSet(PickedFields, ReadOnlyModelViewSet[Article]):
     """Articles that are live now, by the database's clock."""
 
     authentication_classes = ()
@@ -83,9 +84,10 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The response, cached until it changes, except for errors and the change feed."""
-        if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
+        known = (FIELDS,) if kwargs else ("q", FIELDS, *_PARAMETERS)
+        if request.GET.keys() - set(known):
             return super().dispatch(request, *args, **kwargs)
-        return cached("q", *_PARAMETERS, one_language=True)(self._respond)(request, *args, **kwargs)
+        return cached(*known, one_language=True)(self._respond)(request, *args, **kwargs)
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)

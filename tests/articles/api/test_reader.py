@@ -175,6 +175,16 @@ def test_live_articles_are_found_by_what_names_them_and_no_others() -> None:
         assert (refused.status_code, field in refused.json()) == (400, True), wrong
 
 
+def test_readers_pick_fields() -> None:
+    article = publish()
+    assert get(fields="id,title").json()["results"] == [{"id": article.pk, "title": article.title}]
+    assert get(f"{URL}{article.pk}/", fields="title").json() == {"title": article.title}
+    assert get(updated_since="2000-01-01T00:00:00Z", fields="id").json()["results"] == [{"id": article.pk}]
+    assert get(f"{URL}{article.pk}/").json().keys() > {"title", "body"}, "the whole article is cached apart"
+    for url in (URL, f"{URL}{article.pk}/"):
+        assert get(url, fields="title,author").json()["code"] == "unknown_field"
+
+
 def test_the_oldest_come_first_on_request() -> None:
     at = soon(minutes=-1)
     made = [publish(title=title, publish_at=at).pk for title in ("One", "Two", "Three")]
