@@ -76,6 +76,7 @@ DESCRIPTIONS = {
     "401": _("The request is not authenticated."),
     "403": _("The signed-in user may not do this."),
     "404": _("Not found, or not visible to you."),
+    "406": _("The request accepts no JSON."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
     "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),
@@ -103,7 +104,7 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
     _drop_letters(result)
-    _add_unavailable(result)
+    _add_shared(result)
     _add_problems(result)
     return result
 
@@ -140,18 +141,18 @@ def _add_problems(result: dict[str, Any]) -> None:
             }
 
 
-def _add_unavailable(result: dict[str, Any]) -> None:
-    """Document the response of `headline.unavailable`, which every operation may give."""
+def _add_shared(result: dict[str, Any]) -> None:
+    """Document what every operation may answer: `headline.unavailable`, and that a client accepts no JSON."""
+    shared = {"406": "NotAcceptable", "503": "Unavailable"}
+    content = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     result["components"]["responses"] = {
-        "Unavailable": {
-            "description": str(DESCRIPTIONS["503"]),
-            "headers": {"Retry-After": _SECONDS},
-            "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
+        name: {"description": str(DESCRIPTIONS[status]), "content": content} for status, name in shared.items()
     }
+    result["components"]["responses"]["Unavailable"]["headers"] = {"Retry-After": _SECONDS}
     for item in result["paths"].values():
         for operation in item.values():
-            operation["responses"]["503"] = {"$ref": "#/components/responses/Unavailable"}
+            for status, name in shared.items():
+                operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
 
 
 def _name_equal_labels(schemas: dict[str, Any]) -> None:

@@ -13,12 +13,12 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from jsonschema import Draft202012Validator
-from rest_framework.test import APIClient
 
 from headline import env
 from headline.api.tokens import issue
 from headline.api.wire import ApiMiddleware, problem_of
 from tests.articles.factories import make_article, make_editor
+from tests.headline.api_document import api_document
 
 pytestmark = pytest.mark.django_db
 
@@ -105,11 +105,13 @@ def test_an_error_is_a_problem_for_who_asks_for_it() -> None:
 
 
 def test_problems_are_as_documented() -> None:
-    document = APIClient().get("/api/schema/?format=json").json()
+    document = api_document()
     for path, item in document["paths"].items():
         for operation in item.values():
-            errors = {code: one for code, one in operation["responses"].items() if code >= "400" and "content" in one}
-            assert errors and all("application/problem+json" in one["content"] for one in errors.values()), path
+            errors = [one for code, one in operation["responses"].items() if code >= "400"]
+            shared = document["components"]["responses"]
+            bodies = [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in errors]
+            assert len(bodies) > 3 and all("application/problem+json" in one["content"] for one in bodies), path
     known = document["components"]["schemas"]["ProblemDetails"] | {"additionalProperties": False}
     article, token = make_article(), issue(make_editor(), by=make_editor("bob"), name="x")[1]
     address, signed_in = f"{ARTICLES}{article.pk}/", {"AUTHORIZATION": f"Bearer {token}"}
@@ -123,6 +125,9 @@ def test_problems_are_as_documented() -> None:
         assert (got[0], got[1]["Content-Type"]) == (status, "application/problem+json"), (method, path)
         Draft202012Validator(known).validate(json.loads(got[2]))
         assert (json.loads(got[2]).get("current", {}).get("id") == article.pk) is (status == 412)
+    no_json = ask(ARTICLES, ACCEPT="application/xml", **signed_in)
+    assert (no_json[0], json.loads(no_json[2])["code"]) == (406, "not_acceptable")
+    assert all("406" in operation["responses"] for item in document["paths"].values() for operation in item.values())
 
 
 def test_the_errors_of_fields_have_pointers() -> None:
