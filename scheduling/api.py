@@ -37,7 +37,8 @@ from scheduling.serializers import (
     TaskFilterSerializer,
     TaskSerializer,
 )
-from scheduling.unknown_fields import EmptyBody, StrictView
+from scheduling.unknown_fields import EmptyBody
+from scheduling.versions import VersionedView
 
 STATUS_OF: dict[type[SchedulingError], int] = {
     InvalidTask: status.HTTP_400_BAD_REQUEST,
@@ -71,7 +72,7 @@ _BY_ID = [
     list=extend_schema(summary="List tasks, oldest id first", parameters=[TaskFilterSerializer]),
     retrieve=extend_schema(summary="One task, pending or closed", parameters=_BY_ID),
 )
-class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
+class TaskViewSet(VersionedView, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[TaskInfoLog]):
     """Tasks that run at a given time."""
 
     permission_classes = (*cast(Any, api_settings.DEFAULT_PERMISSION_CLASSES), MayOperateTasks)
@@ -81,11 +82,16 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
     queryset = TaskInfoLog.objects.all()
     lookup_field = "task_id"
     lookup_value_converter = "int"
+    is_versioned = True
     ordering = ("task_id",)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Turn the engine's errors into responses."""
         return super().handle_exception(EngineError(exc) if isinstance(exc, SchedulingError) else exc)
+
+    def retrieve(self, request: Request, task_id: int) -> Response:
+        """The task; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(task_id)
 
     def filter_queryset(self, queryset: Any) -> Any:
         """In a list, apply the filters."""
@@ -114,21 +120,21 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         """Reschedule a pending task; a program that had leased it loses the lease."""
         moment = self.checked(RescheduleSerializer)["execute_time"]
         self._log(task_id)
-        services.reschedule_task(task_id, moment)
-        return Response(self._represent(task_id))
+        self.if_match(TaskInfo(pk=task_id), lambda: services.reschedule_task(task_id, moment))
+        return self.respond_with(task_id)
 
     @extend_schema(summary="Cancel a pending task", responses={204: None}, parameters=_BY_ID)
     def destroy(self, request: Request, task_id: int) -> Response:
         """Cancel a pending task. 204 means that it will not run, 409 that it was no longer pending."""
         self._log(task_id)
-        if not services.cancel_task(task_id):
+        if not self.if_match(TaskInfo(pk=task_id), lambda: services.cancel_task(task_id)):
             raise TaskNotPending
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
         operation_id="tasks_retry", summary="Retry a task", request=None, responses=TaskSerializer, parameters=_BY_ID
     )
-    @action(detail=True, methods=["post"])
+    @action(detail=True, methods=["post"], is_versioned=False)
     def retry(self, request: Request, task_id: int) -> Response:
         """Give a failed or cancelled task all its attempts again, from now on; also one that this application runs."""
         self.checked(EmptyBody)
@@ -158,7 +164,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         responses=TaskSerializer,
         parameters=_BY_ID,
     )
-    @action(detail=True, methods=["post"])
+    @action(detail=True, methods=["post"], is_versioned=False)  # the lease says more than a version
     def complete(self, request: Request, task_id: int) -> Response:
         """Close a leased task as executed; 409 `lease_lost` if the program no longer holds it."""
         values = self.checked(LeaseSerializer)
@@ -173,7 +179,7 @@ class TaskViewSet(StrictView, mixins.ListModelMixin, mixins.RetrieveModelMixin, 
         responses=FailedSerializer,
         parameters=_BY_ID,
     )
-    @action(detail=True, methods=["post"])
+    @action(detail=True, methods=["post"], is_versioned=False)
     def fail(self, request: Request, task_id: int) -> Response:
         """Record a failed attempt; the task is retried after a backoff, until its attempts are used up."""
         values = self.checked(FailureSerializer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
@@ -45,9 +45,23 @@ class PriorityField(serializers.IntegerField):
         super().__init__(min_value=PRIORITIES.start, max_value=PRIORITIES.stop - 1, default=0, **options)
 
 
+class StatusField(serializers.ChoiceField):
+    """A status by word, such as `failed`, or by number."""
+
+    _WORDS: ClassVar = {status.name.lower(): status.value for status in Status}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(Status.choices, **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The number. Raises `ValidationError`."""
+        return super().to_internal_value(self._WORDS.get(str(data).lower(), data))
+
+
 class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
     """A task and its status."""
 
+    status_name = serializers.SerializerMethodField(help_text=_("The status as a word."))
     task_id = serializers.CharField(read_only=True)  # JavaScript's numbers are exact to 53 bits, an id has 63
     parameters = ParametersField(read_only=True)
     lateness_ms = serializers.FloatField(
@@ -63,9 +77,13 @@ class TaskSerializer(serializers.ModelSerializer[TaskInfoLog]):
         model = TaskInfoLog
         fields = [
             "task_id", "task_type", "priority", "execute_time", "parameters", "key", "version", "attempts",
-            "status", "executed_at", "lateness_ms", "error", "created_at",
+            "status", "status_name", "executed_at", "lateness_ms", "error", "created_at",
         ]  # fmt: skip
         read_only_fields = fields
+
+    def get_status_name(self, task: TaskInfoLog) -> str:
+        """As the filter takes it."""
+        return Status(task.status).name.lower()
 
 
 class LeasedTaskSerializer(serializers.ModelSerializer[TaskInfo]):
@@ -134,6 +152,6 @@ class TaskFilterSerializer(serializers.Serializer[Any]):
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False, required=False)
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, required=False)
-    status = serializers.ChoiceField(
-        Status.choices, default=Status.SCHEDULED, help_text=_("Pending tasks unless another status is given.")
+    status = StatusField(
+        default=Status.SCHEDULED, help_text=_("By number or by word, such as `failed`; left out, pending tasks.")
     )

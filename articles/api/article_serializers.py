@@ -12,7 +12,14 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from articles import publishing
-from articles.api.fields import AtOnceField, InstantField, NumbersField, ShiftField, StatusesField
+from articles.api.fields import (
+    ArticleAddressField,
+    AtOnceField,
+    InstantField,
+    NumbersField,
+    ShiftField,
+    StatusesField,
+)
 from articles.api.reader_serializers import ArticleFilterSerializer
 from articles.models import (
     LINES,
@@ -52,7 +59,7 @@ class DeskFilterSerializer(ArticleFilterSerializer):
     external_id = serializers.CharField(
         max_length=400, required=False, help_text=_("The one that was imported with this id.")
     )
-    address = serializers.CharField(
+    address = ArticleAddressField(
         max_length=2000, required=False, help_text=_("The one with this address on the site, also a former one.")
     )
     ordering = serializers.ChoiceField(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -44,6 +43,7 @@ from scheduling.services import database_now, read_database_clock
 from scheduling.unknown_fields import EmptyBody
 
 _LOOKUPS = {
+    "address": "pk",
     "author": "author",
     "channel": "channel",
     "external_id": "external_id",
@@ -54,8 +54,6 @@ _LOOKUPS = {
     "tag": "tags",
     "until": "goes_live_at__lt",
 }
-
-_ARTICLE = re.compile(r"/article/([1-9]\d{0,17})/", re.ASCII)
 
 BODIES: dict[Input, type[Serializer[Any]]] = {
     Input.NONE: EmptyBody,
@@ -105,14 +103,11 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         for name, condition in (("state", in_states), ("status", in_statuses)):
             if filters.get(name):
                 queryset = queryset.filter(condition(filters[name], read_database_clock()))
-        if address := filters.get("address"):
-            found = _ARTICLE.search(address)
-            queryset = queryset.filter(pk=found[1] if found else 0)
         if order := filters.get("ordering"):
             name = order.removeprefix("-")
             self.ordering = (order,) if name == "id" else (order, "-id" if order.startswith("-") else "id")
             queryset = queryset.filter(goes_live_at__isnull=False) if name == "goes_live_at" else queryset
-        queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if filters.get(name)})
+        queryset = queryset.filter(**{lookup: filters[name] for name, lookup in _LOOKUPS.items() if name in filters})
         return containing(queryset, filters.get("q", ""))
 
     def retrieve(self, request: Request, pk: int) -> Response:

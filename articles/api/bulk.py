@@ -27,7 +27,7 @@ from articles.publishing import (
 )
 from articles.workflow import TRANSITIONS, Input, Transition
 from scheduling.services import read_database_clock
-from scheduling.unknown_fields import EmptyBody, Strict
+from scheduling.unknown_fields import BoundedListField, EmptyBody, Strict
 
 PATIENCE = 5.0  # seconds of a request; a worker does the rest
 _TRANSITIONS = [(one.value, rule.label) for one, rule in TRANSITIONS.items() if rule.is_bulk_action]
@@ -38,7 +38,7 @@ class NewBulkActionSerializer(Strict):
     """A transition, the articles, and what the transition needs."""
 
     transition = serializers.ChoiceField(_TRANSITIONS)
-    articles = serializers.ListField(
+    articles = BoundedListField(
         child=_NUMBER, allow_empty=False, max_length=MOST, help_text=_("Ids; each has a row of the answer.")
     )
     publish_at = InstantField(required=False, help_text=_("For `schedule`."))

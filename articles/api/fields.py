@@ -10,7 +10,10 @@ from django.db.models.enums import Choices
 from django.utils import timezone
 from django.utils.dateparse import parse_duration
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from scheduling.services import EARLIEST, LATEST, rounded_up
 
@@ -92,6 +95,18 @@ class StatusesField(serializers.MultipleChoiceField):
         """The numbers. Raises `ValidationError`."""
         given: Any = [self.words.get(str(one).lower(), one) for one in data]
         return super().to_internal_value(given)
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class ArticleAddressField(serializers.CharField):
+    """The address of an article on the site, of which the number counts: so a former one is known, too."""
+
+    _PATH = re.compile(r"/article/([1-9]\d{0,17})/", re.ASCII)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """The number in a valid text; 0, which no article has, of another address."""
+        found = self._PATH.search(super().run_validation(data))
+        return int(found[1]) if found else 0
 
 
 class NumbersField(serializers.CharField):

@@ -32,6 +32,7 @@ from articles.permissions import require
 from articles.review import MOST_BYTES
 from headline.api.schema import ErrorSerializer
 
+NOT_STORED = OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored."))
 SAME_FILE = gettext_lazy("The same file exists already.")
 LISTED_USES = 50
 """Articles that are listed with an image."""
@@ -62,6 +63,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     )
     lookup_value_converter = "str"
     ordering = ("-created_at", "-id")
+    is_versioned = True
 
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
         """Filter by the user's favourites or uploads, unused images, and words."""
@@ -73,13 +75,17 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
             queryset = queryset.unused()
         return queryset.about(filters.get("q", ""))
 
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """The image; its `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(pk)
+
     @extend_schema(
         summary="Upload an image",
         request={"multipart/form-data": UploadSerializer},
         responses={
             201: ImageSerializer,
             200: OpenApiResponse(ImageSerializer, description=SAME_FILE),
-            507: OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored.")),
+            507: NOT_STORED,
         },
     )
     def create(self, request: Request) -> Response:
@@ -91,12 +97,16 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
 
     def _add(self, file: Any, texts: dict[str, Any]) -> Response:
         uploaded = images.upload(file, by=self.request.user, **texts)
-        data = self.get_serializer(self.get_queryset().get(pk=uploaded.image.pk)).data
-        return Response(data, status=status.HTTP_201_CREATED if uploaded.is_new else status.HTTP_200_OK)
+        code = status.HTTP_201_CREATED if uploaded.is_new else status.HTTP_200_OK
+        return self.respond_with(uploaded.image.pk, code)
 
     @extend_schema(
         operation_id="desk_images_fetch", summary="Add an image by its address", request=AddressSerializer,
-        responses={201: ImageSerializer, 200: OpenApiResponse(ImageSerializer, description=SAME_FILE)},
+        responses={
+            201: ImageSerializer,
+            200: OpenApiResponse(ImageSerializer, description=SAME_FILE),
+            507: NOT_STORED,
+        },
     )  # fmt: skip
     @action(detail=False, methods=["post"])
     def fetch(self, request: Request) -> Response:
@@ -105,14 +115,14 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         require(ADD, request.user)
         return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
 
-    @extend_schema(summary="Change an image's texts or focal point")
+    @extend_schema(summary="Change an image's texts or focal point", responses={200: ImageSerializer, 507: NOT_STORED})
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the fields that are sent."""
         image = self.get_object()
         form = self.get_serializer(image, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        images.change_image(image, by=request.user, changes=form.validated_data)
-        return Response(self.get_serializer(self.get_object()).data)
+        self.if_match(image, lambda: images.change_image(image, by=request.user, changes=form.validated_data))
+        return self.respond_with(pk)
 
     @extend_schema(
         operation_id="desk_images_uses",
@@ -128,7 +138,8 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     @extend_schema(summary="Delete an unused image")
     def destroy(self, request: Request, pk: str) -> Response:
         """409 with the headlines of the articles that use it, if there are any."""
-        images.delete_image(self.get_object(), by=request.user)
+        image = self.get_object()
+        self.if_match(image, lambda: images.delete_image(image, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -139,5 +150,6 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     @action(detail=True, methods=["post"])
     def favourite(self, request: Request, pk: str) -> Response:
         """Each user has their own favourites."""
-        images.favour(self.get_object(), by=request.user, **self.checked(FavouriteSerializer))
-        return Response(self.get_serializer(self.get_object()).data)
+        image, values = self.get_object(), self.checked(FavouriteSerializer)
+        self.if_match(image, lambda: images.favour(image, by=request.user, **values))
+        return self.respond_with(pk)

@@ -27,6 +27,7 @@ from articles.models import Article, Note
 from articles.pages import newest_text
 from articles.text import Selector, plain_text
 from scheduling.unknown_fields import EmptyBody
+from scheduling.versions import etag_of
 
 
 @extend_schema_view(
@@ -44,6 +45,7 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
     queryset = Note.objects.none()
     lookup_value_converter = "str"
     ordering = ("created_at", "id")
+    is_versioned = True
 
     def get_queryset(self) -> QuerySet[Note]:
         """The threads of the article in the URL."""
@@ -65,6 +67,10 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
         resolved = filters.get("resolved")
         return queryset if resolved is None else queryset.filter(resolved_at__isnull=not resolved)
 
+    def retrieve(self, request: Request, article: int, pk: str) -> Response:
+        """The thread; its `ETag` can be sent as `If-Match` with changes of it, and of its replies."""
+        return self.respond_with(pk)
+
     @extend_schema(
         operation_id="desk_notes_create", summary="Start a thread", request=NewNoteSerializer,
         responses={201: ThreadSerializer},
@@ -83,13 +89,15 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
     def partial_update(self, request: Request, article: int, pk: str) -> Response:
         """Change the text of an own note or reply."""
         note, values = notes.find_note(self.article, pk), self.checked(NewReplySerializer)
-        notes.edit_note(note, by=request.user, text=values["text"])
-        return Response(ReplySerializer(note).data)
+        thread = _thread_of(note)
+        self.if_match(thread, lambda: notes.edit_note(note, by=request.user, text=values["text"]))
+        return Response(ReplySerializer(note).data, headers={"ETag": etag_of(self.shown(thread.pk))})
 
     @extend_schema(operation_id="desk_notes_destroy", summary="Delete a note")
     def destroy(self, request: Request, article: int, pk: str) -> Response:
         """Delete an own note or reply; administrators delete any."""
-        notes.delete_note(notes.find_note(self.article, pk), by=request.user)
+        note = notes.find_note(self.article, pk)
+        self.if_match(_thread_of(note), lambda: notes.delete_note(note, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
@@ -99,7 +107,7 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
     def reply(self, request: Request, article: int, pk: str) -> Response:
         """Answer in a thread; its writers and mentioned users are notified."""
         thread, values = notes.find_note(self.article, pk), self.checked(NewReplySerializer)
-        answer = notes.reply(thread, by=request.user, text=values["text"])
+        answer = self.if_match(_thread_of(thread), lambda: notes.reply(thread, by=request.user, text=values["text"]))
         return self.respond_with(answer.thread_id, status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="desk_notes_resolve", summary="Resolve a thread", request=None)
@@ -116,5 +124,10 @@ class NoteViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomView
 
     def _apply(self, change: Callable[..., None], pk: str) -> Response:
         note, _nothing = notes.find_note(self.article, pk), self.checked(EmptyBody)
-        change(note, by=self.request.user)
+        self.if_match(_thread_of(note), lambda: change(note, by=self.request.user))
         return self.respond_with(note.thread_id or note.pk)
+
+
+def _thread_of(note: Note) -> Note:
+    """The thread, which has a version: with its replies."""
+    return note.thread or note

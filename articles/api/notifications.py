@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -106,10 +107,10 @@ class NotificationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
         operation_id="desk_notifications_choices_retrieve", summary="Notification preferences",
         responses=ChoicesSerializer,
     )  # fmt: skip
-    @action(detail=False, methods=["get"], pagination_class=None, filter_class=None)
+    @action(detail=False, methods=["get"], pagination_class=None, filter_class=None, is_single=True, is_versioned=True)
     def choices(self, request: Request) -> Response:
-        """Which kinds the signed-in user gets, and how."""
-        return Response(ChoicesSerializer(self._choice()).data)
+        """Which kinds the signed-in user gets, and how; the `ETag` can be sent as `If-Match` with changes."""
+        return self._respond_with_choice()
 
     @extend_schema(
         operation_id="desk_notifications_choices_partial_update", summary="Choose notifications",
@@ -118,11 +119,22 @@ class NotificationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
     @choices.mapping.patch
     def choose(self, request: Request) -> Response:
         """What is sent is replaced."""
+        values = self.checked(ChoicesSerializer)
+        self.if_match(User(pk=request.user.pk), lambda: self._choose(values))
+        return self._respond_with_choice()
+
+    def shown(self, pk: Any) -> Any:
+        """A notification, or the preferences."""
+        return ChoicesSerializer(self._choice()).data if self.is_single else super().shown(pk)
+
+    def _respond_with_choice(self) -> Response:
+        return self.respond_with(self.request.user.pk)
+
+    def _choose(self, values: dict[str, Any]) -> None:
         choice = self._choice()
-        for name, kinds in self.checked(ChoicesSerializer).items():
+        for name, kinds in values.items():
             setattr(choice, name, sorted(set(kinds)))
         choice.save()
-        return Response(ChoicesSerializer(choice).data)
 
     def _choice(self) -> NotificationPreference:
         pk = self.request.user.pk

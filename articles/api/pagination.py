@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from articles.api.reader_serializers import GONE, RemovalSerializer
 from articles.distribution import FeedPage
 from articles.listing import first_live
-from articles.models import Article
+from articles.models import NEWEST_FIRST, Article
 from headline.api.pagination import CursorPages
 
 if TYPE_CHECKING:
@@ -76,6 +76,6 @@ class LivePages(CursorPages):
     def first(self, queryset: QuerySet[Article], most: int) -> list[Article]:  # type: ignore[override]
         """Only the first page can be read directly; see `first_live`."""
         chosen = self.view.article_filter
-        if chosen is None or (self.cursor is None and chosen.is_newest):
+        if chosen is None or (self.cursor is None and chosen.is_newest and self.ordering == NEWEST_FIRST):
             return super().first(queryset, most)
         return first_live(self.arranged(queryset), self.arranged(chosen.candidates()), most)

@@ -275,19 +275,21 @@ class MeView(NewsroomView):
     serializer_class = MeSerializer
     queryset = User.objects.none()
     pagination_class = None
+    is_versioned = is_single = True
 
     @extend_schema(operation_id="desk_me_retrieve", summary="The signed-in user, with roles and allowed transitions")
     def retrieve(self, request: Request) -> Response:
-        """Who you are, and what you may do."""
-        return Response(self._shown())
+        """Who you are, and what you may do; the `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(None)
 
     @extend_schema(
         operation_id="desk_me_partial_update", summary="Choose time zone and language", request=PreferencesSerializer
     )
     def partial_update(self, request: Request) -> Response:
         """For notifications and the admin."""
-        self._choose(self.checked(PreferencesSerializer))
-        return Response(self._shown())
+        values = self.checked(PreferencesSerializer)
+        self.if_match(User(pk=request.user.pk), lambda: self._choose(values))
+        return self.respond_with(None)
 
     @retried
     def _choose(self, values: dict[str, Any]) -> None:
@@ -301,7 +303,8 @@ class MeView(NewsroomView):
         pk = self.request.user.pk
         return Preferences.objects.filter(pk=pk).first() or Preferences(pk=pk)
 
-    def _shown(self) -> Any:
+    def shown(self, pk: Any) -> Any:
+        """The signed-in user with the chosen time zone and language."""
         user, chosen = self.request.user, self._preferences()
         user.time_zone, user.language = chosen.time_zone, chosen.language  # type: ignore[union-attr]
         return self.get_serializer(user).data

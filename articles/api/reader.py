@@ -18,6 +18,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
 from articles.api.pagination import LivePages, page_of_changes
+from articles.api.picked_fields import FIELDS, PickedFields
 from articles.api.reader_serializers import (
     ChannelSerializer,
     ListedSerializer,
@@ -36,7 +37,11 @@ from headline.api.schema import ErrorSerializer
 from scheduling.services import database_now
 from scheduling.unknown_fields import StrictView
 
-_PARAMETERS = ("author", "channel", "cursor", "older", "page_size", "since", "tag", "until")
+_PARAMETERS = (
+    "address", "author", "channel", "cursor", "ids", "older", "ordering", "page_size", "since", "slug", "tag", "until",
+)  # fmt: skip
+_LOOKUPS = {"ids": "pk__in", "slug": "slug", "address": "pk"}
+OLDEST_FIRST = ("goes_live_at", "id")
 
 
 class Retracted(APIException):
@@ -62,7 +67,7 @@ class Retracted(APIException):
         },
     ),
 )
-class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
+class LiveArticleViewSet(PickedFields, ReadOnlyModelViewSet[Article]):
     """Articles that are live now, by the database's clock."""
 
     authentication_classes = ()
@@ -79,9 +84,10 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The response, cached until it changes, except for errors and the change feed."""
-        if request.GET.keys() - set(() if kwargs else ("q", *_PARAMETERS)):
+        known = (FIELDS,) if kwargs else ("q", FIELDS, *_PARAMETERS)
+        if request.GET.keys() - set(known):
             return super().dispatch(request, *args, **kwargs)
-        return cached("q", *_PARAMETERS, one_language=True)(self._respond)(request, *args, **kwargs)
+        return cached(*known, one_language=True)(self._respond)(request, *args, **kwargs)
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)
@@ -143,8 +149,13 @@ class LiveArticleViewSet(StrictView, ReadOnlyModelViewSet[Article]):
         follows = getattr(self, "swagger_fake_view", False) or self._follows
         return {**super().get_serializer_context(), "query": self.query, "follows": follows, "links": self.links}
 
-    def _listed(self, articles: ArticleQuerySet, *, q: str = "", **filters: Any) -> ArticleQuerySet:
+    def _listed(self, articles: ArticleQuerySet, *, q: str = "", ordering: str = "", **filters: Any) -> ArticleQuerySet:
+        named = {lookup: filters.pop(name) for name, lookup in _LOOKUPS.items() if name in filters}
         chosen = ArticleFilter(**filters)
+        if ordering == "published_at":
+            self.ordering = OLDEST_FIRST
+        if named:  # few rows, so they are read directly
+            return chosen.apply(articles.filter(**named))
         if not q:
             self.article_filter = chosen
             return chosen.apply(articles)

@@ -13,7 +13,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from articles.api.fields import AddressInstantField, InstantField
+from articles.api.fields import AddressInstantField, ArticleAddressField, InstantField, NumbersField
 from articles.api.image_serializers import ReaderImageSerializer
 from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
@@ -23,6 +23,10 @@ from articles.pages import Links
 from articles.search import highlighted, snippet
 from articles.text import clean_html, with_live_links
 from headline.cursors import InvalidCursor
+
+READER_ORDERS = ("published_at", "-published_at")
+NAMING = {"ids", "slug", "address", "ordering"}
+"""Parameters that name articles, or their order."""
 
 GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
 
@@ -201,6 +205,14 @@ class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
 class LiveFilterSerializer(ArticleFilterSerializer):
     """Filters of the live articles. Only tags and authors of live articles are known, as on the site."""
 
+    ids = NumbersField(required=False, help_text=_("Ids, separated by commas, at most 100."))
+    slug = serializers.CharField(max_length=200, required=False, help_text=_("Those with this slug."))
+    address = ArticleAddressField(
+        max_length=2000, required=False, help_text=_("The one with this address on the site, also a former one.")
+    )
+    ordering = serializers.ChoiceField(
+        READER_ORDERS, required=False, help_text=_("`published_at`: the oldest first. The newest, if left out.")
+    )
     older = CursorField(required=False, help_text=_("Where the next window of search results starts, from `next`."))
     updated_since = StartField(
         required=False,
@@ -211,10 +223,14 @@ class LiveFilterSerializer(ArticleFilterSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse filters with `updated_since`: an article that stops matching could not be reported as removed."""
-        if "updated_since" in attrs and (others := sorted(attrs.keys() - {"updated_since"})):
-            message = _("Cannot be combined with %(names)s.") % {"names": ", ".join(others)}
-            raise serializers.ValidationError({"updated_since": message}, code="not_with_filters")
+        """Refuse filters with `updated_since`: an article that stops matching could not be reported as removed.
+
+        Words are not looked for among named articles: the search has an order and windows of its own.
+        """
+        for name, others in (("updated_since", attrs.keys() - {"updated_since"}), ("q", attrs.keys() & NAMING)):
+            if name in attrs and others:
+                message = _("Cannot be combined with %(names)s.") % {"names": ", ".join(sorted(others))}
+                raise serializers.ValidationError({name: message}, code="not_with_filters")
         return attrs
 
     def validate_channel(self, slug: str) -> int:

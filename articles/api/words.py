@@ -132,17 +132,19 @@ class ReviewPolicyView(NewsroomView):
     serializer_class = PolicySerializer
     queryset = ReviewPolicy.objects.none()
     pagination_class = None
+    is_versioned = is_single = True
 
     @extend_schema(operation_id="desk_review_policy_retrieve", summary="The review policy")
     def retrieve(self, request: Request) -> Response:
-        """Automatic approval, and the stages in their order."""
-        return Response(self._shown())
+        """Automatic approval, and the stages in their order; the `ETag` can be sent as `If-Match` with changes."""
+        return self.respond_with(None)
 
     @extend_schema(operation_id="desk_review_policy_partial_update", summary="Change the review policy")
     def partial_update(self, request: Request) -> Response:
         """What is sent is replaced; the stages as a whole."""
-        self._apply(self.checked(PolicySerializer))
-        return Response(self._shown())
+        values = self.checked(PolicySerializer)
+        self.if_match(ReviewPolicy(pk=ReviewPolicy.ROW), lambda: self._apply(values))
+        return self.respond_with(None)
 
     @retried
     def _apply(self, values: dict[str, Any]) -> None:
@@ -151,5 +153,6 @@ class ReviewPolicyView(NewsroomView):
         if "stages" in values:
             choose_stages([StageChoice(**stage) for stage in values["stages"]], by=self.request.user)
 
-    def _shown(self) -> Any:
+    def shown(self, pk: Any) -> Any:
+        """The policy and the stages."""
         return PolicySerializer({"machine": ReviewPolicy.chosen().value, "stages": ReviewStage.in_order()}).data

@@ -41,6 +41,7 @@ from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
 from headline.accounts.sessions import end_sessions, sessions_of
 from headline.accounts.single_sign_on import is_linked, unlink
+from headline.api.models import is_service_account
 from scheduling.services import retried
 
 admin.site.unregister(User)
@@ -407,6 +408,10 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
             text = gettext("An invitation is sent to %(email)s.")
         self.message_user(request, text % {"name": named(user), "email": user.email, "link": link})
 
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Not for programs: they have a screen of their own, and neither password nor address."""
+        return super().has_change_permission(request, obj) and (obj is None or not is_service_account(obj))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """With the groups."""
         users: QuerySet[User] = super().get_queryset(request)
@@ -441,6 +446,8 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     @admin.display(description=_("password"))
     def password_state(self, user: User) -> SafeString:
         """Whether a password is set, and where to set one."""
+        if is_service_account(user):
+            return format_html("{}", gettext("None."))
         is_set = gettext("Set.") if user.has_usable_password() else gettext("Not set yet.")
         address = reverse("admin:auth_user_password_change", args=[user.pk])
         return format_html('{} <a class="text-link" href="{}">{}</a>', is_set, address, gettext("Set a password"))

@@ -20,7 +20,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from articles.audit import Actor, Source, StateSnapshot, present_source, source
-from articles.exceptions import ArticleError, InvalidSchedule, TooMany, WrongState
+from articles.exceptions import ArticleError, ArticleGone, InvalidSchedule, TooMany, WrongState
 from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
 from articles.permissions import require
@@ -34,7 +34,7 @@ from scheduling.services import add_task, lock_by_ids, read_database_clock, retr
 
 logger = logging.getLogger(__name__)
 
-MOST = 5_000  # articles in a bulk action
+MOST = 10_000  # articles in a bulk action
 CHUNK = 20  # articles in one transaction: a worker that needs one of them waits a fraction of a second at most
 LARGE_CHUNK = 200  # the same for transitions that a few statements perform for all
 PAUSE = 0.02  # seconds between two chunks, in which others can lock the articles
@@ -56,7 +56,7 @@ def gather_articles(
     """Store a bulk action for these articles, given as id and headline, without starting it.
 
     An approval is of the `revisions` that were read, by id; left out, of those under review now, which are shown before
-    it starts. Raises `NotAllowed`, and `TooMany` above `MOST`.
+    it starts. Articles that do not exist are refused at once. Raises `NotAllowed`, and `TooMany` above `MOST`.
     """
     require(TRANSITIONS[transition].permission, by)
     if len(articles) > MOST:
@@ -67,8 +67,12 @@ def gather_articles(
     shown = _shown([pk for pk, _title in articles]) if TRANSITIONS[transition].input is Input.REVISION else {}
     if revisions is not None:
         shown = {pk: {**values, "revision": revisions[str(pk)]} for pk, values in shown.items()}
+    present = set(Article.objects.filter(pk__in=[pk for pk, _title in articles]).values_list("pk", flat=True))
+    gone = {"state": State.REFUSED, "reason": str(ArticleGone.message)}
     items = [
-        BulkActionItem(bulk_action=bulk_action, article_id=pk, title=title, **shown.get(pk, {}))
+        BulkActionItem(
+            bulk_action=bulk_action, article_id=pk, title=title, **shown.get(pk, {}), **({} if pk in present else gone)
+        )
         for pk, title in articles
     ]
     _fill(bulk_action, items)

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy, override
 
 from articles.audit import INVITE_USER, Actor, record_beside
 from articles.notifications import speaking_to
+from headline.api.models import is_service_account
 from scheduling.registry import handler
 from scheduling.services import add_task, read_database_clock
 
@@ -31,14 +32,16 @@ MAIL = "accounts.mail_reset"
 
 
 def is_invited(user: User) -> bool:
-    """Whether the user has not set a first password yet, and has none of a directory."""
+    """Whether the user, no program, has not set a first password yet, and has none of a directory."""
     is_new = user.is_active and user.is_staff and user.last_login is None and not user.has_usable_password()
-    return is_new and not SocialAccount.objects.filter(user=user).exists()  # else with a token, but no session yet
+    has_account = is_new and SocialAccount.objects.filter(user=user).exists()  # with a token, but no session yet
+    return is_new and not has_account and not is_service_account(user)
 
 
 def may_have_link(user: User) -> bool:
     """Whether the user may set a password by link."""
-    return user.is_active and bool(user.email) and (user.has_usable_password() or is_invited(user))
+    may = user.is_active and bool(user.email) and (user.has_usable_password() or is_invited(user))
+    return may and not is_service_account(user)
 
 
 class LinkTokens(PasswordResetTokenGenerator):

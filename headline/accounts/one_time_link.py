@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods
 
 from articles.audit import SIGN_IN_LINK, record_beside
 from headline.accounts.refusal import refusal
+from headline.api.models import is_service_account
 from scheduling.services import lock_by_ids, retried
 
 LIFETIME = timedelta(minutes=15)
@@ -46,8 +47,8 @@ _tokens = _Tokens()
 
 
 def may_have_sign_in_link(user: User) -> bool:
-    """Whether the user is an active administrator; others ask one."""
-    return user.is_active and user.is_staff and user.is_superuser
+    """Whether the user is an active administrator, and no program; others ask one."""
+    return user.is_active and user.is_staff and user.is_superuser and not is_service_account(user)
 
 
 def sign_in_link(user: User) -> str:

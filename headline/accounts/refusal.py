@@ -39,6 +39,7 @@ TEXTS = {
     ),
     "no_role": _("None of your groups has a role in the newsroom. Ask an administrator to add you to a group."),
     "passkey": _("This passkey is unknown here, or the log-in took too long. Try again, or log in with your password."),
+    "program": _("This account is a program’s. It acts by tokens and cannot log in."),
     "too_many": _("Too many sign-ins begin at your address. Try again in a minute."),
     "provider": _("The identity provider could not be reached, or its answer was invalid. Try again later."),
 }

@@ -16,15 +16,18 @@ from headline.accounts import limits
 from headline.accounts.address import UNKNOWN_ADDRESS, address_of, full_address_of
 from headline.accounts.login_throttle import remember_device
 from headline.accounts.refusal import recorded_refusal
+from headline.api.models import is_service_account
 
 
 class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     """Records sign-ins, and redirects only within this host."""
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Begin the session. Raises `ImmediateHttpResponse` for a user who was deactivated since the first step."""
+        """Begin the session. Raises `ImmediateHttpResponse` for programs and users deactivated since the first step."""
         if not user.is_active:
             raise ImmediateHttpResponse(self.respond_user_inactive(request, user))
+        if is_service_account(user):
+            raise ImmediateHttpResponse(recorded_refusal(request, "program", title=user.get_username()))
         super().login(request, user)
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:

@@ -25,6 +25,7 @@ from django.shortcuts import resolve_url
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.refusal import recorded_refusal, refusal
+from headline.api.models import is_service_account
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +93,8 @@ def admit(identity: Identity, *, linked: User | None) -> User:
     user = linked or _account_with_address(identity) or _new_account(identity)
     if not user.is_active:
         raise Refused("deactivated")
+    if is_service_account(user):
+        raise Refused("program")
     give_roles(user, roles)
     return user
 

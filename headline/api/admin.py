@@ -19,6 +19,7 @@ from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
 )
 
 from articles.desk.autocomplete import ChoosingScreens
@@ -181,13 +182,20 @@ def _may_choose_owner(request: HttpRequest) -> bool:
 
 
 class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
-    """A service account: name, purpose and roles."""
+    """A service account: name, purpose and roles; later also whether it is active."""
 
     name = forms.CharField(
         label=_("Name"), max_length=150, validators=[UnicodeUsernameValidator()], widget=UnfoldAdminTextInputWidget
     )
     roles = forms.ModelMultipleChoiceField(
         label=_("Roles"), queryset=Group.objects.all(), widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    is_active = forms.BooleanField(
+        label=_("Active"),
+        required=False,
+        help_text=_("Clear this to end its tokens."),
+        widget=UnfoldBooleanSwitchWidget,
     )
 
     class Meta:
@@ -197,8 +205,9 @@ class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         if self.instance.pk:
+            user = self.instance.user
             self.fields["name"].disabled = True
-            self.initial["name"], self.initial["roles"] = self.instance.user.username, self.instance.user.groups.all()
+            self.initial.update(name=user.username, roles=user.groups.all(), is_active=user.is_active)
 
     def clean_name(self) -> str:
         """A name that no other user has."""
@@ -210,15 +219,18 @@ class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
 
 @admin.register(ServiceAccount)
 class ServiceAccountAdmin(RetriedScreens):
-    """Programs that act by tokens. They are deactivated on the page of the user."""
+    """Programs that act by tokens."""
 
     form = ServiceAccountForm
-    fields = ("name", "purpose", "roles")
     keeps_history = False  # the audit log has it
     nothing_yet = _("A program that acts by tokens, with roles but without a password.")
-    list_display = ["user", "purpose", "created_by", "created"]
+    list_display = ["user", "purpose", "active", "created_by", "created"]
     list_select_related = ["user", "created_by"]
     search_fields = ["user__username", "purpose"]
+
+    def get_fields(self, request: HttpRequest, obj: ServiceAccount | None = None) -> Any:
+        """A new one is active."""
+        return ["name", "purpose", "roles", *(["is_active"] if obj else [])]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
         """The form, with the roles that the user may give."""
@@ -231,7 +243,7 @@ class ServiceAccountAdmin(RetriedScreens):
         """Through the service, which checks permissions again."""
         values = {"purpose": form.cleaned_data["purpose"], "roles": form.cleaned_data["roles"]}
         if change:
-            change_service_account(obj, by=request.user, **values)
+            change_service_account(obj, by=request.user, is_active=form.cleaned_data["is_active"], **values)
         else:
             made = create_service_account(name=form.cleaned_data["name"], by=request.user, **values)
             obj.pk, obj.user = made.pk, made.user
@@ -255,6 +267,11 @@ class ServiceAccountAdmin(RetriedScreens):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """As for users."""
         return self.has_view_permission(request)
+
+    @admin.display(description=_("Active"), boolean=True, ordering="user__is_active")
+    def active(self, account: ServiceAccount) -> bool:
+        """Whether its tokens work."""
+        return account.user.is_active
 
     @admin.display(description=pgettext_lazy("of a token", "created"), ordering="created_at")
     def created(self, account: ServiceAccount) -> str:

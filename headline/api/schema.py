@@ -25,14 +25,58 @@ class ErrorSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False, help_text=_("For users, unless the error concerns single fields."))
 
 
+class VersionErrorSerializer(ErrorSerializer):
+    """Another version is present than the one that should be changed."""
+
+    current = serializers.DictField(help_text=_("The resource as it is now; its version is in the header `ETag`."))
+
+
 _PICKED = ("list", "retrieve")  # actions that take `fields`
-NOT_MODIFIED = _("`If-None-Match` or `If-Modified-Since` names the present version; there is no body.")
+_JSON, _PROBLEM = "application/json", "application/problem+json"
+_TEXT = {"schema": {"type": "string"}}
+_EMPTY_TEXT = {"type": "string", "maxLength": 0}
+_SECONDS = {"schema": {"type": "integer"}}
+_LIMITS = {
+    "RateLimit-Policy": _TEXT | {"description": "The quota `q` in `w` seconds, by client address."},
+    "RateLimit": _TEXT | {"description": "What is left of it: `r` requests until it is renewed, in `t` seconds."},
+}
+_PROBLEM_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "An error as RFC 9457 has it, for requests with `Accept: application/problem+json`.",
+    "required": ["type", "title", "status"],
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string"},
+        "status": {"type": "integer", "minimum": 400, "maximum": 599},
+        "detail": {"type": "string"},
+        "code": {"type": "string", "description": "For programs: stays the same in every language."},
+        "errors": {
+            "type": "array",
+            "description": "The errors of single fields.",
+            "items": {
+                "type": "object",
+                "required": ["pointer", "detail"],
+                "properties": {
+                    "pointer": {"type": "string", "description": "JSON pointer to the field."},
+                    "detail": {"type": "string"},
+                },
+            },
+        },
+        "current": {
+            "type": "object",
+            "additionalProperties": {},
+            "description": "With 412: the resource as it is now.",
+        },
+    },
+}
+NOT_MODIFIED = _("`If-None-Match` or, of readers, `If-Modified-Since` names the present version; there is no body.")
 
 DESCRIPTIONS = {
     "400": _("The request cannot be understood, or a value in it is invalid."),
     "401": _("The request is not authenticated."),
     "403": _("The signed-in user may not do this."),
     "404": _("Not found, or not visible to you."),
+    "406": _("The request accepts no JSON."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
     "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),
@@ -59,22 +103,56 @@ def name_numbers(result: dict[str, Any], **_context: Any) -> dict[str, Any]:
             schema |= reference | default
     # Besides its code, an error has a key for each field with its messages, nested like the data.
     schemas["Error"]["additionalProperties"] = {"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}
-    _add_unavailable(result)
+    _drop_letters(result)
+    _add_shared(result)
+    _add_problems(result)
     return result
 
 
-def _add_unavailable(result: dict[str, Any]) -> None:
-    """Document the response of `headline.unavailable`, which every operation may give."""
+def _drop_letters(node: Any) -> None:
+    """Remove the patterns with `\\w`, which means the letters of all languages here, but those of ASCII in OpenAPI."""
+    if isinstance(node, dict):
+        if "\\w" in str(node.get("pattern", "")):
+            del node["pattern"]
+        for part in node.values():
+            _drop_letters(part)
+        if _EMPTY_TEXT in node.get("oneOf", ()):  # which is such a text now
+            node |= next(one for one in node.pop("oneOf") if one != _EMPTY_TEXT)
+    elif isinstance(node, list):
+        for part in node:
+            _drop_letters(part)
+
+
+def _add_problems(result: dict[str, Any]) -> None:
+    """Add to every error the form of RFC 9457, in which `headline.api.wire` sends it to those who ask for it."""
+    result["components"]["schemas"]["ProblemDetails"] = _PROBLEM_SCHEMA
+    shared = list(result["components"]["responses"].items())
+    owned = [
+        pair
+        for item in result["paths"].values()
+        for operation in item.values()
+        for pair in operation["responses"].items()
+        if pair[0] >= "400"
+    ]
+    for _status, response in [*shared, *owned]:
+        if "content" in response:
+            response["content"] = response["content"] | {
+                _PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
+            }
+
+
+def _add_shared(result: dict[str, Any]) -> None:
+    """Document what every operation may answer: `headline.unavailable`, and that a client accepts no JSON."""
+    shared = {"406": "NotAcceptable", "503": "Unavailable"}
+    content = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     result["components"]["responses"] = {
-        "Unavailable": {
-            "description": str(DESCRIPTIONS["503"]),
-            "headers": {"Retry-After": {"schema": {"type": "integer"}}},
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
+        name: {"description": str(DESCRIPTIONS[status]), "content": content} for status, name in shared.items()
     }
+    result["components"]["responses"]["Unavailable"]["headers"] = {"Retry-After": _SECONDS}
     for item in result["paths"].values():
         for operation in item.values():
-            operation["responses"]["503"] = {"$ref": "#/components/responses/Unavailable"}
+            for status, name in shared.items():
+                operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
 
 
 def _name_equal_labels(schemas: dict[str, Any]) -> None:
@@ -114,15 +192,31 @@ class Schema(AutoSchema):
         """The operation with its error responses; those that a view documents itself stay as they are."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
-            error = {"application/json": {"schema": self.resolve_serializer(ErrorSerializer, "response").ref}}
-            if self.method == "GET" and not self.view.get_authenticators():
-                operation["responses"]["304"] = {"description": str(NOT_MODIFIED)}
+            responses = operation["responses"]
+            if self._is_conditional():
+                responses["304"] = {"description": str(NOT_MODIFIED), "headers": {"ETag": _TEXT}}
+                responses["200"]["headers"] = {"ETag": _TEXT}
             for status in self._error_statuses(operation):
-                operation["responses"].setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
+                kind = VersionErrorSerializer if status == "412" else ErrorSerializer
+                error = {_JSON: {"schema": self.resolve_serializer(kind, "response").ref}}
+                responses.setdefault(status, {"description": str(DESCRIPTIONS[status]), "content": error})
+            self._add_headers(responses)
         return operation
 
+    def _add_headers(self, responses: dict[str, Any]) -> None:
+        """Those of the rate limit, which counts anonymous requests, and of a present version."""
+        limits = {} if self.view.get_authenticators() else _LIMITS
+        more = {"200": limits, "412": {"ETag": _TEXT}, "429": limits | {"Retry-After": _SECONDS}}
+        for status, headers in more.items():
+            if headers and status in responses:
+                responses[status]["headers"] = responses[status].get("headers", {}) | headers
+
+    def _is_conditional(self) -> bool:
+        sends_etags = getattr(self.view, "sends_etags", False) or not self.view.get_authenticators()
+        return bool(self.method == "GET" and sends_etags)
+
     def get_override_parameters(self) -> list[Any]:
-        """The headers `Idempotency-Key` and `If-Match`, and the parameter `fields`."""
+        """The headers `Idempotency-Key`, `If-Match` and `If-None-Match`, and the parameter `fields`."""
         headers = []
         if self.method == "POST" and self.view.get_authenticators() and not getattr(self.view, "is_secret", False):
             description = (
@@ -141,11 +235,14 @@ class Schema(AutoSchema):
         if self._changes_a_version():
             text = "The `ETag` of the version to change; if it is outdated, nothing is changed."
             headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))
+        if self._is_conditional():
+            text = "The `ETag` of an earlier response; if it is still right, the answer is 304."
+            headers.append(OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description=text))
         return headers
 
     def _changes_a_version(self) -> bool:
-        is_versioned = getattr(self.view, "is_versioned", False) and getattr(self.view, "detail", False)
-        return bool(is_versioned and self.method != "GET")
+        has_version = getattr(self.view, "detail", False) or getattr(self.view, "is_single", False)
+        return bool(getattr(self.view, "is_versioned", False) and has_version and self.method != "GET")
 
     def _error_statuses(self, operation: dict[str, Any]) -> Iterator[str]:
         is_private, parameters = bool(self.view.get_authenticators()), operation.get("parameters", [])

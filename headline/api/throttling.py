@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import ceil
 from typing import Any, cast
 
 from django.core.cache import caches
@@ -11,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
 from headline.accounts.address import address_of
+from headline.api.wire import RATE_LIMIT
 
 
 class AddressThrottle(SimpleRateThrottle):
@@ -38,7 +40,16 @@ class AddressThrottle(SimpleRateThrottle):
         counter, counters = f"{key}:{window:.0f}", caches["throttles"]
         counters.add(counter, 0, timeout=self.duration)
         count: int = counters.incr(counter)
+        request.META[RATE_LIMIT] = self._headers(self.num_requests, self.duration, count)
         return count <= self.num_requests
+
+    def _headers(self, most: int, duration: int, count: int) -> list[tuple[str, str]]:
+        """The policy and what is left of it, as in the IETF draft "RateLimit header fields for HTTP"."""
+        left, reset = max(most - count, 0), ceil(self.wait())
+        return [
+            ("RateLimit-Policy", f'"address";q={most};w={duration}'),
+            ("RateLimit", f'"address";r={left};t={reset}'),
+        ]
 
     def wait(self) -> float:
         """Seconds until the next window."""

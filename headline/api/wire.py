@@ -1,4 +1,4 @@
-"""WSGI middleware of the API: errors as RFC 9457 problems, and CORS for the origins that are allowed.
+"""WSGI middleware of the API: errors as RFC 9457 problems, CORS for the origins that are allowed, and `RateLimit`.
 
 It is outermost, because copies of cached responses are sent before Django. Credentials are never allowed across
 origins: programs in browsers send a token in `Authorization`, and a session's cookie counts for nothing.
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 PROBLEM = "application/problem+json"
 ANY = "*"
+RATE_LIMIT = "headline.rate_limit"
+"""The key in a WSGI environment of the `RateLimit` headers. Only counted requests have them: a copy would be wrong."""
+
 _API = "/api/"
 _METHODS = "GET, HEAD, POST, PATCH, DELETE"
 _REQUEST_HEADERS = "Authorization, Content-Type, Accept-Language, Idempotency-Key, If-Match, If-None-Match"
-_RESPONSE_HEADERS = "ETag, Idempotent-Replayed, Retry-After, X-Request-ID"
+_RESPONSE_HEADERS = "ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-ID"
 _AGE = "600"  # seconds that a browser remembers the answer to a preflight request
 
 
@@ -40,8 +43,8 @@ class ApiMiddleware:
             start_response("204 No Content", [*cors, *(_preflight() if len(cors) > 1 else ())])
             return []
         if PROBLEM not in environ.get("HTTP_ACCEPT", ""):
-            return self._application(environ, _adding(start_response, cors))
-        return self._with_problems(environ, _adding(start_response, cors))
+            return self._application(environ, _adding(start_response, cors, environ))
+        return self._with_problems(environ, _adding(start_response, cors, environ))
 
     def _cors(self, origin: str) -> Headers:
         """The headers for this origin; without those that allow it if it is not in the list."""
@@ -83,6 +86,8 @@ class ApiMiddleware:
 def problem_of(status: int, error: dict[str, Any]) -> dict[str, Any]:
     """An error as RFC 9457 has it: the errors of fields in `errors`, each with a JSON pointer."""
     known: dict[str, Any] = {name: error[name] for name in ("code", "detail") if name in error}
+    if status == HTTPStatus.PRECONDITION_FAILED and isinstance(error.get("current"), dict):
+        known["current"] = error["current"]
     errors = [
         {"pointer": pointer, "detail": text}
         for name, value in error.items()
@@ -114,14 +119,13 @@ def _preflight() -> Headers:
     ]
 
 
-def _adding(start_response: StartResponse, more: Headers) -> StartResponse:
-    """`start_response` with further headers; `Vary` is joined."""
-    if not more:
-        return start_response
+def _adding(start_response: StartResponse, cors: Headers, environ: WSGIEnvironment) -> StartResponse:
+    """`start_response` with these headers and those of the rate limit; `Vary` is joined."""
 
     def start(status: str, headers: Headers, exc_info: Any = None) -> Any:
-        varies = ", ".join(value for name, value in [*headers, *more] if name == "Vary")
-        others = [(name, value) for name, value in [*headers, *more] if name != "Vary"]
+        whole = [*headers, *cors, *environ.pop(RATE_LIMIT, ())]
+        varies = ", ".join(value for name, value in whole if name == "Vary")
+        others = [(name, value) for name, value in whole if name != "Vary"]
         return start_response(status, [*others, *([("Vary", varies)] if varies else [])], exc_info)
 
     return start

@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 
 from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import make_article, make_channel
+from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import operations
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,7 @@ def targets() -> dict[str, int]:
 
 
 def document() -> dict[str, Any]:
-    schema: dict[str, Any] = APIClient().get("/api/schema/?format=json").json()
+    schema = api_document()
     return schema
 
 

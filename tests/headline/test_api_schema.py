@@ -37,6 +37,7 @@ from scheduling.services import add_task, poll, read_database_clock
 from tests.articles.factories import make_article, make_channel, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site
+from tests.headline.api_document import api_document
 from tests.headline.test_unavailable import LOST, failing
 
 Status = Article.Status
@@ -55,9 +56,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def document() -> dict[str, Any]:
     """The document as programs get it, with components that allow nothing they do not list."""
-    schema: dict[str, Any] = (
-        APIClient().get("/api/schema/", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
-    )
+    schema = api_document()
     for name, component in schema["components"]["schemas"].items():
         if component.get("type") == "object" and name not in OPEN_COMPONENTS:
             component["additionalProperties"] = False

@@ -22,6 +22,7 @@ from scheduling.services import add_task, read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.harness import eventually
+from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import filled, operations
 
 LIVE, DESK = "/api/v1/articles/", "/api/v1/desk/articles/"
@@ -39,7 +40,7 @@ def admin() -> APIClient:
 
 @pytest.fixture
 def documented() -> dict[str, tuple[str, str, dict[str, Any]]]:
-    return operations(APIClient().get("/api/schema/?format=json").json())
+    return operations(api_document())
 
 
 @pytest.fixture

@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 from django.core.cache import caches
+from django.core.wsgi import get_wsgi_application
+from django.test import RequestFactory
 from rest_framework.test import APIClient, APIRequestFactory
 from rest_framework.views import APIView
 
+from articles.cache import CacheMiddleware
 from headline.api.throttling import AddressThrottle
-from tests.harness import free_port
+from headline.api.tokens import issue
+from headline.api.wire import ApiMiddleware
+from tests.articles.factories import make_editor
+from tests.harness import eventually, free_port
+from tests.headline.test_api_wire import ask, sent_by
 
 pytestmark = pytest.mark.django_db
 
@@ -81,3 +88,33 @@ def test_each_address_has_its_own_count_and_a_network_of_ipv6_one() -> None:
     assert [ask("192.0.2.1") for _number in range(11)] == [True] * 10 + [False]
     assert ask("192.0.2.2")
     assert [ask(f"2001:db8::{number}") for number in range(11)] == [True] * 10 + [False]
+
+
+def test_counted_responses_say_what_is_left() -> None:
+    first = ask(URL, ACCEPT="application/problem+json", ORIGIN="https://app.example.org")
+    assert first[1]["RateLimit-Policy"] == '"address";q=10;w=60'
+    assert first[1]["RateLimit"] == '"address";r=9;t=60'
+    for _number in range(10):
+        status, headers, _body = ask(URL)
+    assert (status, headers["RateLimit"], headers["Retry-After"]) == (429, '"address";r=0;t=60', "60")
+    exposed = ask(URL, "*", ORIGIN="https://app.example.org")[1]["Access-Control-Expose-Headers"]
+    assert {"RateLimit", "RateLimit-Policy"} <= {*exposed.split(", ")}
+
+
+def test_a_signed_in_user_has_no_limit() -> None:
+    token = issue(make_editor(), by=make_editor("bob"), name="x")[1]
+    assert "RateLimit" not in ask("/api/v1/desk/me/", AUTHORIZATION=f"Bearer {token}")[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_copy_has_no_limit() -> None:
+    """Copies end after a time, so on a busy machine a request may be counted again."""
+    wire = ApiMiddleware(CacheMiddleware(get_wsgi_application()), ())
+
+    def limit() -> str | None:
+        return sent_by(wire, RequestFactory().get(f"{URL}?page_size=9").environ)[1].get("RateLimit")
+
+    assert limit() == '"address";r=9;t=60'
+    assert eventually(lambda: limit() is None)
+    limits = [limit() for _number in range(5)]
+    assert len({one for one in limits if one}) == len([one for one in limits if one]), "each counts for itself"

@@ -18,6 +18,7 @@ from articles.publishing import MOST
 from articles.roles import Role
 from articles.workflow import TRANSITIONS
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_user, soon
+from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import operations
 
 API = "/api/v1/desk/"
@@ -144,7 +145,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def documented() -> set[str]:
-    return set(operations(APIClient().get("/api/schema/?format=json").json()))
+    return set(operations(api_document()))
 
 
 NO_SCREENS = ("(?P<url>.*)$", "<path:object_id>/")  # redirects

@@ -136,10 +136,11 @@ def test_the_list_shows_pending_tasks_and_filters_them(program: APIClient) -> No
         return [int(task["task_id"]) for task in program.get(URL, query).json()["results"]]
 
     assert ids() == [note.task_id]
-    assert ids(status=Status.EXECUTED) == [mail.task_id]
+    assert ids(status=Status.EXECUTED) == ids(status="executed") == ids(status="EXECUTED") == [mail.task_id]
     assert ids(task_type="note", key="7") == [note.task_id]
     assert ids(task_type="Note") == []
-    assert program.get(URL, {"status": "9"}).json()["code"] == "invalid_choice"
+    for wrong in ("9", "done"):
+        assert program.get(URL, {"status": wrong}).json()["code"] == "invalid_choice"
 
 
 def test_the_list_comes_in_pages_with_a_fixed_number_of_queries(
@@ -161,7 +162,8 @@ def test_a_closed_task_can_still_be_read(program: APIClient) -> None:
     task = add()
     assert program.get(f"{URL}{task.task_id}/").json()["status"] == Status.SCHEDULED
     program.delete(f"{URL}{task.task_id}/")
-    assert program.get(f"{URL}{task.task_id}/").json()["status"] == Status.CANCELLED
+    shown = program.get(f"{URL}{task.task_id}/").json()
+    assert (shown["status"], shown["status_name"]) == (Status.CANCELLED, "cancelled")
 
 
 def test_a_pending_task_is_rescheduled(program: APIClient) -> None:
@@ -295,3 +297,17 @@ def test_a_time_with_nanoseconds_is_rounded_up(program: APIClient, given: str, s
     """Cut to microseconds, the task would run early."""
     response = program.post(URL, {"task_type": "mail.send", "execute_time": given})
     assert (response.status_code, response.json().get("execute_time")) == (201 if stored else 400, stored)
+
+
+def test_a_task_is_changed_only_in_the_version_that_was_read(program: APIClient) -> None:
+    later = read_database_clock() + timedelta(hours=1)
+    address = f"{URL}{add_task('mail.send', execute_time=later, parameters={}).task_id}/"
+    read = program.get(address)
+    assert program.get(address, headers={"If-None-Match": read["ETag"]}).status_code == 304
+    changed = program.patch(address, {"execute_time": NOON}, headers={"If-Match": read["ETag"]})
+    assert (changed.status_code, changed["ETag"]) == (200, program.get(address)["ETag"])
+    stale = program.delete(address, headers={"If-Match": read["ETag"]})
+    assert (stale.status_code, stale.json()["current"]["version"]) == (412, 2)
+    ignored = program.post(f"{address}retry/", headers={"If-Match": read["ETag"]})
+    assert (ignored.status_code, ignored.json()["code"]) == (400, "no_versions")
+    assert program.delete(address, headers={"If-Match": changed["ETag"]}).status_code == 204

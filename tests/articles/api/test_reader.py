@@ -150,6 +150,53 @@ def test_pages_lead_through_articles_of_the_same_instant() -> None:
     assert back == ["Breaking", *expected[:6]]
 
 
+def test_live_articles_are_found_by_what_names_them_and_no_others() -> None:
+    first, second, third = (publish(title=title, slug=title.lower()) for title in ("One", "Two", "Three"))
+    draft = make_article("Secret", slug="secret")
+    later = publish(title="Later", slug="later", publish_at=soon(hours=1))
+    Article.objects.filter(pk=first.pk).update(external_id="wire:1")
+
+    def found(**query: Any) -> list[int]:
+        response = get(**query)
+        assert response.status_code == 200, response.content
+        return [row["id"] for row in response.json()["results"]]
+
+    hidden = f"{draft.pk},{later.pk},987654321"
+    assert found(ids=f"{first.pk},{third.pk},{hidden}") == [third.pk, first.pk]
+    assert found(ids=hidden) == found(slug="secret") == found(slug="later") == []
+    assert found(slug="two") == found(address=f"/article/{second.pk}/a-former-slug/") == [second.pk]
+    assert found(address=later.get_absolute_url()) == found(address="/about/") == []
+    assert found(ids=f"{first.pk},{third.pk}", ordering="published_at") == [first.pk, third.pk]
+    for wrong, field in (
+        ({"external_id": "wire:1"}, "external_id"), ({"ordering": "title"}, "ordering"), ({"ids": "x"}, "ids"),
+        ({"q": "One", "slug": "one"}, "q"), ({"updated_since": "2020-01-01T00:00:00Z", "ids": "1"}, "updated_since"),
+    ):  # fmt: skip
+        refused = get(**wrong)
+        assert (refused.status_code, field in refused.json()) == (400, True), wrong
+
+
+def test_readers_pick_fields() -> None:
+    article = publish()
+    assert get(fields="id,title").json()["results"] == [{"id": article.pk, "title": article.title}]
+    assert get(f"{URL}{article.pk}/", fields="title").json() == {"title": article.title}
+    assert get(updated_since="2000-01-01T00:00:00Z", fields="id").json()["results"] == [{"id": article.pk}]
+    assert get(f"{URL}{article.pk}/").json().keys() > {"title", "body"}, "the whole article is cached apart"
+    for url in (URL, f"{URL}{article.pk}/"):
+        assert get(url, fields="title,author").json()["code"] == "unknown_field"
+
+
+def test_the_oldest_come_first_on_request() -> None:
+    at = soon(minutes=-1)
+    made = [publish(title=title, publish_at=at).pk for title in ("One", "Two", "Three")]
+    made.insert(0, publish(title="Oldest", publish_at=soon(hours=-1)).pk)
+    ids, address = [], f"{URL}?ordering=published_at&page_size=1"
+    while address:
+        page = get(address).json()
+        ids += [row["id"] for row in page["results"]]
+        address = page["next"]
+    assert ids == made
+
+
 def test_a_page_keeps_its_filter() -> None:
     sport = make_channel("Sport")
     for number in range(3):
