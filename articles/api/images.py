@@ -29,7 +29,7 @@ from articles.api.image_serializers import (
 from articles.images import ADD, CHANGE, DELETE, VIEW
 from articles.models import Image, ImageUse
 from articles.permissions import require
-from articles.review import MOST_BYTES
+from articles.review import MOST_BYTES, waits
 from headline.api.schema import ErrorSerializer
 
 SAME_FILE = gettext_lazy("The same file exists already.")
@@ -107,12 +107,15 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
 
     @extend_schema(summary="Change an image's texts or focal point")
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change the fields that are sent."""
+        """Change the fields that are sent; 202 if what readers see waits for another person."""
         image = self.get_object()
         form = self.get_serializer(image, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
         images.change_image(image, by=request.user, changes=form.validated_data)
-        return Response(self.get_serializer(self.get_object()).data)
+        return Response(
+            self.get_serializer(self.get_object()).data,
+            status.HTTP_202_ACCEPTED if waits(image) else status.HTTP_200_OK,
+        )
 
     @extend_schema(
         operation_id="desk_images_uses",

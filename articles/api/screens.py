@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 
 from articles.api.base import NewsroomView
 from articles.exceptions import InUse, NotAllowed
+from articles.review import waits
 from scheduling.services import retried
 
 
@@ -72,12 +73,12 @@ class ScreenViewSet(ListedScreen):
         return self.respond_with(self._save(None, self._values()).pk, status.HTTP_201_CREATED)
 
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change the fields that are sent."""
+        """Change the fields that are sent; 202 if what readers see waits for another person."""
         row = self.get_object()
         if not self.screen.has_change_permission(self.plain_request, row):
             raise NotAllowed
         self.if_match(row, lambda: self._save(row, self._values(row)))
-        return self.respond_with(pk)
+        return self.respond_with(pk, status.HTTP_202_ACCEPTED if waits(row) else status.HTTP_200_OK)
 
     def destroy(self, request: Request, pk: int) -> Response:
         """Delete a row; 409 if something keeps it."""

@@ -24,7 +24,8 @@ from articles.publishing.bulk import (
     undo_bulk_action,
 )
 from articles.publishing.by_clock import BY_CLOCK, follow_clock
-from articles.publishing.bylines import count_signed, keep_bylines
+from articles.publishing.bylines import count_signed, keep_bylines, propose_name
+from articles.publishing.channels import save_channel
 from articles.publishing.comparison import NAMES, FieldDiff, compare
 from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
@@ -113,6 +114,8 @@ from articles.publishing.updates import (
 )
 
 __all__ = [
+    "propose_name",
+    "save_channel",
     "submit_form",
     "Actor",
     "BY_CLOCK",

@@ -51,6 +51,7 @@ from articles.publishing.revisions import newest, pinned, put_into_columns, renu
 from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
 from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
+from articles.review import needs_second_person, propose
 from articles.text import foreign_media, one_line
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
@@ -113,6 +114,7 @@ def edit(
 
     Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers; `written_by` are its
     writers besides `by`. If the article's text was approved already, the new one is the draft of an update.
+    Another author of an approved article is proposed, under the two-person rule.
     `seen` is the `changed_at` the editor started from. Raises `EditConflict` unless the article `is_as_seen` then; the
     rejected text is stored as a revision, unless the caller's own transaction rolls that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
@@ -146,9 +148,21 @@ def _edit(
         return False
     assign(article, changes, by=by)
     others = {name: value for name, value in changes.items() if name not in ASSIGNMENT}
+    if "author" in others and needs_second_person() and article.status not in Article.Status.unapproved():
+        author = others.pop("author")
+        propose(article, {"author_id": author and author.pk}, name=article.title, by=by)
     if others or correction:
         _write(article, others, by, note=note, correction=correction, written_by=written_by)
     return True
+
+
+def write_author(article: Article, author_id: int | None, *, by: Actor) -> None:
+    """Give a locked article another author, which `by` has approved."""
+    with recorded(EDIT, article, by=by) as notes:
+        notes.details |= {"changed": ["author"], "author": [article.author_id, author_id]}
+        article.author_id = author_id
+        store(article)
+        renumber(article)
 
 
 def is_as_seen(article: Article, seen: datetime) -> bool:
