@@ -39,6 +39,7 @@ from articles.publishing.edits import (
     restore_revision,
     store_rejected_edit,
 )
+from articles.publishing.foreign_media import with_own_images
 from articles.publishing.holds import held, held_transitions, membership, refusal_of, refuse_held
 from articles.publishing.previews import (
     LINK,
@@ -115,6 +116,7 @@ from articles.publishing.updates import (
 
 __all__ = [
     "propose_name",
+    "with_own_images",
     "save_channel",
     "submit_form",
     "Actor",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext as _
 
@@ -29,7 +27,7 @@ from articles.audit import (
     unrecorded,
     writers,
 )
-from articles.exceptions import EditConflict, ForeignMedia, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
+from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
 from articles.models import (
     BODY_LENGTH,
@@ -45,6 +43,7 @@ from articles.models import (
 )
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
+from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
@@ -52,7 +51,7 @@ from articles.publishing.schedules import checked_time, refuse_empty_span, refus
 from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
 from articles.review import needs_second_person, propose
-from articles.text import foreign_media, one_line
+from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
@@ -91,7 +90,7 @@ def create(
         article.save(revise=False)
     article.tags.set(tags)
     text = Text.of(article)
-    _refuse_foreign_media(text)
+    refuse_foreign_media(text)
     check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
     details = {"written_by": sorted(written_by), "copy_of": copy_of}
@@ -247,7 +246,7 @@ def _write_text(
     if text == old and not correction:
         return
     if by is not None:  # an import keeps the texts of another site as they were
-        _refuse_foreign_media(text, before=old)
+        refuse_foreign_media(text, before=old)
     check_images(text, before=old)
     if article.status == Article.Status.RETRACTED:
         raise WrongState(_("The article is retracted; undo the retraction first."))
@@ -295,16 +294,6 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
         raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
     if len(changes.get("body", "")) > BODY_LENGTH:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
-
-
-def _refuse_foreign_media(text: Text, *, before: Text | None = None) -> None:
-    """Raise `ForeignMedia` for media of hosts that are not allowed, unless the text showed them `before`."""
-    own = {urlsplit(address).hostname or "" for address in (settings.SITE_URL, settings.MEDIA_URL)}
-    own |= {*settings.FOREIGN_MEDIA_HOSTS}
-    found = foreign_media(text.body, own=own)
-    if found and (new := {*found}.difference(foreign_media(before.body, own=own) if before else ())):
-        message = _("The text shows media of another site: %(address)s. Upload them, or link to them.")
-        raise ForeignMedia(message % {"address": min(new)[:200]})
 
 
 def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> None:

@@ -6,7 +6,7 @@ from articles.text.diff import Change, Passage, Piece, joined, passages, readabl
 from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
 from articles.text.lines import one_line
-from articles.text.media_sources import foreign_media
+from articles.text.media_sources import foreign_images, foreign_media, in_full
 from articles.text.merge import merged
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
 from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, join_blocks, plain_text
@@ -43,7 +43,9 @@ __all__ = [
     "article_ids",
     "clean_html",
     "complete",
+    "foreign_images",
     "foreign_media",
+    "in_full",
     "foreign_tags",
     "happens_twice",
     "is_narrow",
