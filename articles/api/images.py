@@ -26,6 +26,7 @@ from articles.api.image_serializers import (
     ImageUseSerializer,
     UploadSerializer,
 )
+from articles.api.screens import or_waits
 from articles.images import ADD, CHANGE, DELETE, VIEW
 from articles.models import Image, ImageUse
 from articles.permissions import require
@@ -105,7 +106,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         require(ADD, request.user)
         return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
 
-    @extend_schema(summary="Change an image's texts or focal point")
+    @extend_schema(summary="Change an image's texts or focal point", responses=or_waits(ImageSerializer))
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the fields that are sent; 202 if what readers see waits for another person."""
         image = self.get_object()

@@ -57,13 +57,13 @@ class ProposedChangeSerializer(serializers.ModelSerializer[ProposedChange]):
         return not deciding_refusal(change, self.context["request"].user)
 
 
-class ApprovalSerializer(Strict):
+class ChangeApprovalSerializer(Strict):
     """What was read."""
 
     version = serializers.CharField(max_length=40)
 
 
-class RejectionSerializer(Strict):
+class ChangeRejectionSerializer(Strict):
     """Why."""
 
     reason = serializers.CharField(
@@ -84,21 +84,21 @@ class ProposedChangeViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Ne
     ordering = ("id",)
 
     @extend_schema(
-        operation_id="desk_proposed_changes_approve", summary="Approve a change", request=ApprovalSerializer,
+        operation_id="desk_proposed_changes_approve", summary="Approve a change", request=ChangeApprovalSerializer,
         responses={204: None},
     )  # fmt: skip
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: int) -> Response:
         """As it was read; 409 if it has changed since."""
-        approve_change(pk, by=request.user, **self.checked(ApprovalSerializer))
+        approve_change(pk, by=request.user, **self.checked(ChangeApprovalSerializer))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(
         operation_id="desk_proposed_changes_reject", summary="Reject a change, or discard an own one",
-        request=RejectionSerializer, responses={204: None},
+        request=ChangeRejectionSerializer, responses={204: None},
     )  # fmt: skip
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: int) -> Response:
         """With a reason, unless it is your own."""
-        reject_change(pk, by=request.user, **self.checked(RejectionSerializer))
+        reject_change(pk, by=request.user, **self.checked(ChangeRejectionSerializer))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -8,11 +8,14 @@ from typing import Any, cast
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import mixins, status
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
@@ -20,6 +23,12 @@ from articles.api.base import NewsroomView
 from articles.exceptions import InUse, NotAllowed
 from articles.review import waits
 from scheduling.services import retried
+
+
+def or_waits(serializer: type[BaseSerializer[Any]]) -> dict[int, Any]:
+    """The documented responses to a change that may wait for another person."""
+    waiting = _("Under the two-person rule: readers see the change once another person has approved it.")
+    return {200: serializer, 202: OpenApiResponse(serializer, description=waiting)}
 
 
 class MayOpenScreen(BasePermission):

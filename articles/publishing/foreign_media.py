@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from articles import images
 from articles.audit import Actor
 from articles.exceptions import ArticleError, ForeignMedia
-from articles.images import ADD, fetch, upload, with_copies
 from articles.models import Article, Image, Text
 from articles.permissions import ADD as ADD_ARTICLE
 from articles.permissions import require, require_edit
@@ -41,9 +41,9 @@ def with_own_images(body: str, *, by: Actor, article: Article | None = None) -> 
         require(ADD_ARTICLE, by)
     else:
         require_edit(article, by, {"body": body})
-    require(ADD, by)
+    require(images.ADD, by)
     known = foreign_images(newest(article).body, own=own_hosts()) if article is not None else []
-    return with_copies(clean_html(body), _Copies({*found}, {*known}, by).of)
+    return images.with_copies(clean_html(body), _Copies({*found}, {*known}, by).of)
 
 
 def refuse_foreign_media(text: Text, *, before: Text | None = None) -> None:
@@ -84,8 +84,8 @@ class _Copies:
         try:
             if left <= 0 or len(self.made) >= MOST_COPIED:
                 raise ForeignMedia(_("There are too many images, or they take too long."))
-            file = fetch(in_full(address), most=MOST_BYTES, within=left)
-            return upload(file, by=self.by, alt=alt[:500]).image
+            file = images.fetch(in_full(address), most=MOST_BYTES, within=left)
+            return images.upload(file, by=self.by, alt=alt[:500]).image
         except ArticleError as error:
             if address in self.known:
                 return None
