@@ -184,8 +184,9 @@ class ArticleAdmin(  # type: ignore[misc]
             return
         own = publishing.with_own_images(body, by=request.user, article=article)
         if own != body:
-            request.POST = request.POST.copy()  # type: ignore[assignment]
-            request.POST["body"] = own  # type: ignore[index]
+            typed = request.POST.copy()
+            typed["body"] = own
+            request.POST = typed  # type: ignore[assignment]  # a form asks no more of it than of the original
 
     def _submitted_before(self, request: HttpRequest, form: SubmittedForm) -> HttpResponse:
         """Show the article that the form has created; another text is offered there as a recovered draft.
