@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from articles.models import Article, ReaderState, ReviewProgress, State, state_at
 from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
-from articles.review import needs_second_person, waits
+from articles.review import waits
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 
@@ -128,7 +128,7 @@ def limits(article: Article, now: datetime) -> list[str]:
         sentences.append(_("Will be unpublished on %(time)s.") % {"time": format_time_exactly(article.unpublish_at)})
     if article.status == Article.Status.RETRACTED and article.retraction_notice:
         sentences.append(f"“{article.retraction_notice}”")
-    if needs_second_person() and waits(article):
+    if waits(article):
         sentences.append(_("A change of its author or retraction notice waits for another person."))
     return sentences
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -118,7 +118,7 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         _require_approval(image, by)
         _check_words(image)
     _set_values(image, before)
-    if needs_second_person() and _past_review(image).exists():
+    if needs_second_person() and _is_read(image, seen.keys()):
         propose(image, seen, name=image.title, by=by)
         changes = {name: value for name, value in changes.items() if name not in SEEN}
     else:
@@ -280,6 +280,12 @@ def _require_approval(image: Image, by: Actor) -> None:
 def _may_change_texts(image: Image, by: Actor) -> bool:
     may: bool = by.has_perm(REVIEW) or not _past_review(image).exists()  # type: ignore[union-attr]
     return may
+
+
+def _is_read(image: Image, names: Collection[str]) -> bool:
+    """Whether these fields need a second person: an approval also covers the focal point, but does not compare it."""
+    in_review = image.uses.filter(article__status__in=Article.Status.in_review())
+    return _past_review(image).exists() or (not FOCUS.isdisjoint(names) and in_review.exists())
 
 
 def _past_review(image: Image) -> QuerySet[ImageUse]:

@@ -46,8 +46,9 @@ def _apply(author: Any, values: Mapping[str, Any], by: Actor) -> None:
 
 
 def _is_read(author: AbstractBaseUser) -> bool:
-    """Whether an approved article shows their name to readers, or may once it has no byline."""
-    return Article.objects.filter(author=author.pk).exclude(status__in=Article.Status.unapproved()).exists()
+    """Whether a text that is approved, or that a reviewer may be reading, has them as its author."""
+    unread = Article.Status.DRAFT, Article.Status.REJECTED
+    return Article.objects.filter(author=author.pk).exclude(status__in=unread).exists()
 
 
 def keep_bylines(author: AbstractBaseUser) -> None:

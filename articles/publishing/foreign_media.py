@@ -43,6 +43,9 @@ def with_own_images(body: str, *, by: Actor, article: Article | None = None) -> 
         require_edit(article, by, {"body": body})
     require(images.ADD, by)
     known = foreign_images(newest(article).body, own=own_hosts()) if article is not None else []
+    if len({*found}.difference(known)) > MOST_COPIED:
+        message = _("The text shows more than %(most)d images of other sites; upload them, or save some at a time.")
+        raise ForeignMedia(message % {"most": MOST_COPIED})
     return images.with_copies(clean_html(body), _Copies({*found}, {*known}, by).of)
 
 
@@ -83,7 +86,7 @@ class _Copies:
         left = self.end - time.monotonic()
         try:
             if left <= 0 or len(self.made) >= MOST_COPIED:
-                raise ForeignMedia(_("There are too many images, or they take too long."))
+                raise ForeignMedia(_("There are too many, or they take too long."))
             file = images.fetch(in_full(address), most=MOST_BYTES, within=left)
             return images.upload(file, by=self.by, alt=alt[:500]).image
         except ArticleError as error:

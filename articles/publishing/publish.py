@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
@@ -126,6 +127,9 @@ def undo_retraction(article: Article, *, by: Actor) -> None:
 def _apply(article: Article, values: Mapping[str, Any], by: Actor) -> None:
     """Show an approved retraction notice, unless the retraction was undone; or another author."""
     if "retraction_notice" in values and article.status != Status.RETRACTED:
+        raise ChangeGone
+    author_id = values.get("author_id")
+    if author_id is not None and not get_user_model()._default_manager.filter(pk=author_id).exists():
         raise ChangeGone
     if "author_id" in values:
         write_author(article, values["author_id"], by=by)

@@ -101,13 +101,9 @@ def discard_changes(row: Model) -> None:
 
 
 def waits(row: Model) -> bool:
-    """Whether a change of this object waits for another person."""
-    return has_rule(row) and ProposedChange.objects.of(_kind(row), row.pk).exists()
-
-
-def has_rule(row: Model) -> bool:
-    """Whether changes of such objects can be proposed."""
-    return any(rule.model is row._meta.concrete_model for rule in _RULES.values())
+    """Whether a change of this object waits for another person, under the rule."""
+    has_rule = any(rule.model is row._meta.concrete_model for rule in _RULES.values())
+    return needs_second_person() and has_rule and ProposedChange.objects.of(_kind(row), row.pk).exists()
 
 
 def address_of_subject(change: ProposedChange) -> str:

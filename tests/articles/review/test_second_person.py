@@ -254,6 +254,15 @@ def test_what_readers_do_not_see_yet_needs_no_second_person(author: User, first:
     assert (image.alt, Tag.objects.get().name, User.objects.get(pk=author.pk).first_name) == ("Cranes", "Snow", "Ada")
 
 
+def test_what_a_reviewer_may_be_reading_does_not_change_unnoticed(author: User, first: Client) -> None:
+    image = make_image(author)
+    make_article("In review", author=author, body=shown(image), status=Status.MANUAL_REVIEW)
+    assert patch(first, f"users/{author.pk}/", name="Zanzibar").status_code == 202
+    assert patch(first, f"images/{image.pk}/", focus_x=0).status_code == 202
+    image.refresh_from_db()
+    assert (image.focus_x, User.objects.get(pk=author.pk).first_name) == (50, "")
+
+
 def test_a_word_that_is_forbidden_since_and_a_name_that_is_taken_are_refused(
     live: Article, first: Client, second: Client
 ) -> None:
@@ -272,6 +281,14 @@ def test_without_the_rule_nothing_waits(live: Article, first: Client, settings: 
         assert change(first, live).status_code == 200
     assert not ProposedChange.objects.exists()
     assert PAGE not in first.get("/admin/").text
+
+
+def test_an_author_who_is_deleted_since_is_not_approved(live: Article, first: Client, second: Client) -> None:
+    other = make_named("Zanzibar")
+    patch(first, f"articles/{live.pk}/", author=other.username)
+    other.delete()
+    assert approve(second) == 404
+    assert Article.objects.get().author == live.author
 
 
 def test_with_its_object_a_change_is_gone(live: Article, first: Client, second: Client) -> None:
