@@ -209,6 +209,20 @@ class SensitiveText(ArticleError):
     message = _("This text contains a sensitive word.")
 
 
+class ChangeGone(ArticleError):
+    """A proposed change has been decided, or its object deleted."""
+
+    code = "change_gone"
+    message = _("This change has been decided already, or what it changes has been deleted.")
+
+
+class ChangeAltered(ArticleError):
+    """A proposed change, or its object, is not as it was shown."""
+
+    code = "change_altered"
+    message = _("It has changed since it was shown to you; read it again.")
+
+
 class TooLong(ArticleError):
     """The text is longer than an article can be."""
 

@@ -15,7 +15,18 @@ from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, re
 from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
-from articles.models import Article, Channel, Image, ImageUse, Levels, Release, Tag, Update, rows_changed, words_changed
+from articles.models import (
+    Article,
+    Channel,
+    Image,
+    ImageUse,
+    Levels,
+    Release,
+    Tag,
+    Update,
+    rows_changed,
+    words_changed,
+)
 from articles.publishing import (
     TIMES,
     cancel_all_tasks,
@@ -27,7 +38,7 @@ from articles.publishing import (
     sync_tasks_of,
 )
 from articles.releases import sync_release_tasks
-from articles.review import record_words
+from articles.review import discard_changes, record_words
 from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
@@ -125,6 +136,16 @@ def record_deletion(instance: Article, **kwargs: Any) -> None:
 def cancel_tasks_of_article(instance: Article, **kwargs: Any) -> None:
     """Cancel all tasks of the deleted article."""
     cancel_all_tasks([instance.pk])
+
+
+@receiver(post_delete, sender=Article)
+@receiver(post_delete, sender=Channel)
+@receiver(post_delete, sender=Tag)
+@receiver(post_delete, sender=Image)
+@receiver(post_delete, sender=get_user_model())
+def discard_proposed_changes(instance: Any, **kwargs: Any) -> None:
+    """Drop what is proposed for an object that is deleted."""
+    discard_changes(instance)
 
 
 @receiver(post_save, sender=Release)

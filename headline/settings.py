@@ -282,6 +282,7 @@ STATIC_ROOT = env.subdirectory("DATA_DIR", DATA_DIR / "static")  # WhiteNoise wa
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA = media.storage("MEDIA_STORAGE", env.text("MEDIA_STORAGE"))
 MEDIA_URL = MEDIA.url
+FOREIGN_MEDIA = env.text("FOREIGN_MEDIA", default="refuse", choices=("refuse", "copy"))
 FOREIGN_MEDIA_HOSTS = env.names("FOREIGN_MEDIA_HOSTS")  # "*": all
 MEDIA_ACCEL_REDIRECT = media.accel_redirect("MEDIA_ACCEL_REDIRECT", env.text("MEDIA_ACCEL_REDIRECT"))
 STORAGES = {

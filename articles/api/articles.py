@@ -124,6 +124,7 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     def perform_create(self, serializer: BaseSerializer[Article]) -> None:
         """The signed-in user is the author, unless another is named."""
         author = serializer.validated_data.pop("author", None) or self.request.user
+        self._copy_images(serializer, None)
         serializer.save(author=author, by=self.request.user)
 
     @extend_schema(summary="Change an article")
@@ -132,8 +133,15 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
         article = self.get_object()
         serializer = self.get_serializer(article, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
+        self._copy_images(serializer, article)
         self.if_match(article, lambda: serializer.save(by=request.user))
         return self.respond_with(pk)
+
+    def _copy_images(self, serializer: BaseSerializer[Article], article: Article | None) -> None:
+        """Before the transaction: other hosts may take their time."""
+        values = serializer.validated_data
+        if "body" in values:
+            values["body"] = publishing.with_own_images(values["body"], by=self.request.user, article=article)
 
     @extend_schema(summary="Delete an article")
     def destroy(self, request: Request, pk: int) -> Response:

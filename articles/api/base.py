@@ -19,6 +19,8 @@ from articles.audit import set_actor
 from articles.exceptions import (
     ArticleError,
     ArticleGone,
+    ChangeAltered,
+    ChangeGone,
     EditConflict,
     ImageGone,
     ImageInUse,
@@ -47,6 +49,8 @@ STATUS_OF: dict[type[ArticleError], int] = {
     RescheduledByOther: status.HTTP_409_CONFLICT,
     NoteChanged: status.HTTP_409_CONFLICT,
     NoteGone: status.HTTP_404_NOT_FOUND,
+    ChangeGone: status.HTTP_404_NOT_FOUND,
+    ChangeAltered: status.HTTP_409_CONFLICT,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
     ImageInUse: status.HTTP_409_CONFLICT,

@@ -26,10 +26,11 @@ from articles.api.image_serializers import (
     ImageUseSerializer,
     UploadSerializer,
 )
+from articles.api.screens import or_waits
 from articles.images import ADD, CHANGE, DELETE, VIEW
 from articles.models import Image, ImageUse
 from articles.permissions import require
-from articles.review import MOST_BYTES
+from articles.review import MOST_BYTES, waits
 from headline.api.schema import ErrorSerializer
 
 NOT_STORED = OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored."))
@@ -115,14 +116,16 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         require(ADD, request.user)
         return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
 
-    @extend_schema(summary="Change an image's texts or focal point", responses={200: ImageSerializer, 507: NOT_STORED})
+    @extend_schema(
+        summary="Change an image's texts or focal point", responses={**or_waits(ImageSerializer), 507: NOT_STORED}
+    )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change the fields that are sent."""
+        """Change the fields that are sent; 202 if what readers see waits for another person."""
         image = self.get_object()
         form = self.get_serializer(image, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
         self.if_match(image, lambda: images.change_image(image, by=request.user, changes=form.validated_data))
-        return self.respond_with(pk)
+        return self.respond_with(pk, status.HTTP_202_ACCEPTED if waits(image) else status.HTTP_200_OK)
 
     @extend_schema(
         operation_id="desk_images_uses",

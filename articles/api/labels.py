@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 
-from articles.api.screens import ScreenViewSet
+from articles.api.screens import ScreenViewSet, or_waits
 from articles.models import Channel, Tag
 from scheduling.unknown_fields import Strict
 
@@ -56,7 +56,11 @@ class LabelViewSet(ScreenViewSet):
     list=extend_schema(operation_id="desk_channels_list", parameters=[LabelFilterSerializer], summary="All channels"),
     retrieve=extend_schema(operation_id="desk_channels_retrieve", summary="One channel"),
     create=extend_schema(operation_id="desk_channels_create", summary="Add a channel"),
-    partial_update=extend_schema(operation_id="desk_channels_partial_update", summary="Change a channel"),
+    partial_update=extend_schema(
+        operation_id="desk_channels_partial_update",
+        summary="Change a channel",
+        responses=or_waits(DeskChannelSerializer),
+    ),
     destroy=extend_schema(operation_id="desk_channels_destroy", summary="Delete a channel without articles"),
 )
 class DeskChannelViewSet(LabelViewSet):
@@ -70,7 +74,9 @@ class DeskChannelViewSet(LabelViewSet):
     list=extend_schema(operation_id="desk_tags_list", parameters=[LabelFilterSerializer], summary="Tags"),
     retrieve=extend_schema(operation_id="desk_tags_retrieve", summary="One tag"),
     create=extend_schema(operation_id="desk_tags_create", summary="Add a tag"),
-    partial_update=extend_schema(operation_id="desk_tags_partial_update", summary="Rename a tag"),
+    partial_update=extend_schema(
+        operation_id="desk_tags_partial_update", summary="Rename a tag", responses=or_waits(DeskTagSerializer)
+    ),
     destroy=extend_schema(operation_id="desk_tags_destroy", summary="Delete a tag, also from its articles"),
 )
 class DeskTagViewSet(LabelViewSet):

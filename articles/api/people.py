@@ -19,7 +19,7 @@ from rest_framework.settings import api_settings
 
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
-from articles.api.screens import ScreenViewSet, form_errors
+from articles.api.screens import ScreenViewSet, form_errors, or_waits
 from articles.desk.preferences import PreferencesForm
 from articles.exceptions import NotAllowed
 from articles.models import Preferences, named
@@ -85,7 +85,11 @@ class InvitationSerializer(serializers.Serializer[Any]):
 @extend_schema_view(
     list=extend_schema(operation_id="desk_users_list", parameters=[UserFilterSerializer], summary="Users"),
     retrieve=extend_schema(operation_id="desk_users_retrieve", summary="One user"),
-    partial_update=extend_schema(operation_id="desk_users_partial_update", summary="Change or deactivate a user"),
+    partial_update=extend_schema(
+        operation_id="desk_users_partial_update",
+        summary="Change or deactivate a user",
+        responses=or_waits(UserSerializer),
+    ),
     destroy=extend_schema(operation_id="desk_users_destroy", summary="Delete a user; articles stay"),
 )
 class UserViewSet(ScreenViewSet):

@@ -49,6 +49,7 @@ class Retracted(APIException):
 
     status_code = status.HTTP_410_GONE
     default_code = "retracted"
+    default_detail = gettext_lazy("The newsroom has retracted this article.")
 
 
 @extend_schema_view(
@@ -125,7 +126,7 @@ class LiveArticleViewSet(PickedFields, ReadOnlyModelViewSet[Article]):
             article: Article = super().get_object()
         except Http404:
             if retracted := Article.objects.retracted().filter(pk=self.kwargs["pk"]).first():
-                raise Retracted(retracted.retraction_notice) from None
+                raise Retracted(retracted.retraction_notice or None) from None
             raise
         self.links = links_in([article.body])
         return article

@@ -8,17 +8,27 @@ from typing import Any, cast
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import mixins, status
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from articles.api.base import NewsroomView
 from articles.exceptions import InUse, NotAllowed
+from articles.review import waits
 from scheduling.services import retried
+
+
+def or_waits(serializer: type[BaseSerializer[Any]]) -> dict[int, Any]:
+    """The documented responses to a change that may wait for another person."""
+    waiting = _("Under the two-person rule: readers see the change once another person has approved it.")
+    return {200: serializer, 202: OpenApiResponse(serializer, description=waiting)}
 
 
 class MayOpenScreen(BasePermission):
@@ -72,12 +82,12 @@ class ScreenViewSet(ListedScreen):
         return self.respond_with(self._save(None, self._values()).pk, status.HTTP_201_CREATED)
 
     def partial_update(self, request: Request, pk: int) -> Response:
-        """Change the fields that are sent."""
+        """Change the fields that are sent; 202 if what readers see waits for another person."""
         row = self.get_object()
         if not self.screen.has_change_permission(self.plain_request, row):
             raise NotAllowed
         self.if_match(row, lambda: self._save(row, self._values(row)))
-        return self.respond_with(pk)
+        return self.respond_with(pk, status.HTTP_202_ACCEPTED if waits(row) else status.HTTP_200_OK)
 
     def destroy(self, request: Request, pk: int) -> Response:
         """Delete a row; 409 if something keeps it."""

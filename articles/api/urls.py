@@ -17,6 +17,7 @@ from articles.api.notes import NoteViewSet
 from articles.api.notifications import NotificationViewSet
 from articles.api.people import AuthorViewSet, MeView, RoleViewSet, UserViewSet
 from articles.api.previews import PreviewLinkViewSet
+from articles.api.proposed_changes import ProposedChangeViewSet
 from articles.api.reader import ChannelViewSet, LiveArticleViewSet
 from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet
@@ -39,6 +40,7 @@ router.register("desk/bulk-actions", BulkActionViewSet, basename="desk-bulk-acti
 router.register("desk/calendar", CalendarViewSet, basename="desk-calendar")
 router.register("desk/channels", DeskChannelViewSet, basename="desk-channel")
 router.register("desk/notifications", NotificationViewSet, basename="desk-notification")
+router.register("desk/proposed-changes", ProposedChangeViewSet, basename="desk-proposed-change")
 router.register("desk/roles", RoleViewSet, basename="desk-role")
 router.register("desk/tags", DeskTagViewSet, basename="desk-tag")
 router.register("desk/templates", TemplateViewSet, basename="desk-template")

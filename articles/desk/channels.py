@@ -11,11 +11,11 @@ from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from articles.desk.retry import RetriedScreens
+from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import SensitiveText
 from articles.models import Channel, Tag
 from articles.permissions import reads_articles
-from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag
+from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag, save_channel
 from articles.review import refuse_sensitive
 
 
@@ -34,7 +34,7 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Channel)
-class ChannelAdmin(RetriedScreens):
+class ChannelAdmin(SecondPersonScreens):
     """Channels in site order, with article counts."""
 
     form = NameForm
@@ -47,6 +47,10 @@ class ChannelAdmin(RetriedScreens):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Channel]:
         channels: QuerySet[Channel] = super().get_queryset(request)
         return channels.annotate(number=Count("articles"))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save through the service, also from the list."""
+        save_channel(obj, by=request.user)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Protected articles are named only to users who may see them."""
@@ -62,7 +66,7 @@ class ChannelAdmin(RetriedScreens):
 
 
 @admin.register(Tag)
-class TagAdmin(RetriedScreens):
+class TagAdmin(SecondPersonScreens):
     """Tags by name."""
 
     form = NameForm

@@ -19,6 +19,7 @@ from articles.desk.transitions import pressed, transition_button
 from articles.exceptions import ArticleError
 from articles.models import Article, Text
 from articles.publishing import save_autosave
+from articles.review import needs_second_person
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock
@@ -111,6 +112,8 @@ def consequences(transition: Transition | None, before: Article | None) -> Itera
     elif transition is Transition.PUBLISH_UPDATE:
         yield from _instead_of(pending_update.publish_at if pending_update else None)
     elif transition is Transition.RETRACT:
+        if needs_second_person():
+            yield _("They see a standard text until another person has approved the notice.")
         yield from _discarded(before)
 
 

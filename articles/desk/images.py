@@ -15,16 +15,17 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from articles import images
-from articles.desk.retry import RetriedScreens
+from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import ArticleError, ImageInUse, InvalidImageFile, NotAllowed, NotStored
 from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
 from articles.models import Article, Image
 from articles.permissions import allows, reads_articles, require
-from articles.review import MOST_BYTES
+from articles.review import MOST_BYTES, waits
 
 PER_PAGE = 48
 PICKED_FROM = 24
@@ -86,7 +87,7 @@ class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Image)
-class ImageAdmin(RetriedScreens):
+class ImageAdmin(SecondPersonScreens):
     """The image library."""
 
     form = ImageForm
@@ -249,7 +250,8 @@ def _change(request: HttpRequest, pk: Any, *names: str) -> JsonResponse:
     except ArticleError as refusal:
         status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
         return JsonResponse({"error": str(refusal)}, status=status)
-    return JsonResponse(_as_json(image))
+    remark = gettext("Readers see this change once another person has approved it.") if waits(image) else ""
+    return JsonResponse({**_as_json(image), "remark": remark})
 
 
 def _as_json(image: Image) -> dict[str, str]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.desk.bounded import count_up_to
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
+from articles.desk.review.proposed_changes import count_to_decide, may_see_changes
 from articles.desk.system import may_see_system
 from articles.models import Article, in_any
 from articles.review import each_at_own_stage
@@ -25,7 +26,7 @@ MOST_COUNTED = 100
 GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
     (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
-    (_("Review"), ["QueuedArticle", "SensitiveWord", "ReviewPolicy"]),
+    (_("Review"), ["QueuedArticle", "ProposedChange", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Channel"]),
     (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
@@ -43,6 +44,7 @@ ICONS = {
     "Notification": "notifications",
     "System": "health_and_safety",
     "Tag": "sell",
+    "ProposedChange": "published_with_changes",
     "QueuedArticle": "rate_review",
     "Release": "package_2",
     "ReviewPolicy": "verified_user",
@@ -64,7 +66,11 @@ def queue_length(request: HttpRequest) -> int:
     return count_up_to(MOST_COUNTED, Article.objects.filter(pk__in=in_any(*first)))
 
 
-COUNTS: dict[str, Callable[[HttpRequest], int]] = {"Notification": unread_count, "QueuedArticle": queue_length}
+COUNTS: dict[str, Callable[[HttpRequest], int]] = {
+    "Notification": unread_count,
+    "ProposedChange": count_to_decide,
+    "QueuedArticle": queue_length,
+}
 """Badges of menu items; hidden when 0, and "99+" from `MOST_COUNTED` on."""
 
 
@@ -92,6 +98,8 @@ def _rows(request: HttpRequest) -> dict[str, dict[str, Any]]:
     if may_look(request.user):
         rows["Monitoring"] = _row("Monitoring", gettext("Monitoring"), "desk_monitoring")
         rows["Calendar"] = _row("Calendar", gettext("Calendar"), "calendar")
+    if may_see_changes(request.user):
+        rows["ProposedChange"] = _row("ProposedChange", gettext("Proposed changes"), "desk_proposed_changes")
     if may_see_system(request.user):
         rows["System"] = _row("System", gettext("System status"), "desk_system")
     return {name: row for name, row in rows.items() if row["admin_url"]}

@@ -42,6 +42,7 @@ BADGES = {
     Kind.MENTIONED: "info",
     Kind.NOTED: "default",
     Kind.ASSIGNED: "info",
+    Kind.PROPOSED: "info",
 }
 
 
@@ -171,6 +172,8 @@ class NotificationAdmin(ModelAdmin):
         if notification is None:
             return redirect("admin:articles_notification_changelist")
         self.mark_read(request, self.get_queryset(request).filter(pk=notification.pk))
+        if notification.kind == Kind.PROPOSED:
+            return redirect("desk_proposed_changes")
         if notification.release_id is not None:
             return redirect("admin:articles_release_change", notification.release_id)
         if notification.article_id is None:

@@ -28,12 +28,12 @@ from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
-from articles.desk.retry import RetriedScreens
+from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import SensitiveText
 from articles.models import Notification, named
 from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
-from articles.publishing import count_signed
+from articles.publishing import count_signed, propose_name
 from articles.review import refuse_sensitive
 from articles.roles import Role
 from articles.text import format_time_briefly, one_line
@@ -149,7 +149,7 @@ def role_described(group: Group) -> SafeString:
     return format_html("<strong>{}</strong> <span class='desk-hint'>{}</span>", right_named(group), description)
 
 
-class RightsAdmin(RetriedScreens):
+class RightsAdmin(SecondPersonScreens):
     """Users can grant or revoke only rights they have; only administrators create administrators."""
 
     def formfield_for_manytomany(
@@ -325,6 +325,14 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
             user.save(update_fields=["is_active"])
             self.log_change(request, user, [{"changed": {"fields": ["Active"]}}])
         return True
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """A name that readers see waits for another person under the two-person rule; the rest is stored."""
+        if change and "name" in form.changed_data:
+            stored = User.objects.get(pk=obj.pk)
+            if propose_name(obj, first_name=obj.first_name, last_name=obj.last_name, by=request.user):
+                obj.first_name, obj.last_name = stored.first_name, stored.last_name
+        super().save_model(request, obj, form, change)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Name, address and roles; single permissions only for users who have some."""

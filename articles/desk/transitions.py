@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from articles.models import Article, ReaderState, ReviewProgress, State, state_at
 from articles.permissions import allows
 from articles.publishing import Actor, possible_transitions
+from articles.review import waits
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
 
@@ -119,14 +120,16 @@ def waits_at(progress: ReviewProgress) -> str:
 
 
 def limits(article: Article, now: datetime) -> list[str]:
-    """Its embargo, its time to be unpublished and its retraction notice, a sentence each."""
+    """Its embargo, its time to be unpublished, its retraction notice and what is proposed for it, a sentence each."""
     sentences = []
     if article.embargo_until and article.embargo_until > now:
         sentences.append(_("Under embargo until %(time)s.") % {"time": format_time_exactly(article.embargo_until)})
     if article.unpublish_at and article.unpublish_at > now:
         sentences.append(_("Will be unpublished on %(time)s.") % {"time": format_time_exactly(article.unpublish_at)})
-    if article.status == Article.Status.RETRACTED:
+    if article.status == Article.Status.RETRACTED and article.retraction_notice:
         sentences.append(f"“{article.retraction_notice}”")
+    if waits(article):
+        sentences.append(_("A change of its author or retraction notice waits for another person."))
     return sentences
 
 
@@ -161,5 +164,9 @@ _SENTENCES: Mapping[State, Callable[[Article, ReaderState], Iterable[str]]] = {
     State.SCHEDULED: _scheduled,
     State.LIVE: _live,
     State.UNPUBLISHED: _gone,
-    State.RETRACTED: lambda article, found: [_("It was retracted: readers see the retraction notice.")],
+    State.RETRACTED: lambda article, found: [
+        _("It was retracted: readers see the retraction notice.")
+        if article.retraction_notice
+        else _("It was retracted: readers see a standard text, as no retraction notice is approved.")
+    ],
 }

@@ -9,6 +9,7 @@ from articles.desk.articles import saved_views
 from articles.desk.bulk import screens
 from articles.desk.dashboard import page
 from articles.desk.monitoring import views as monitoring
+from articles.desk.review import proposed_changes
 from articles.desk.system import system
 
 view = admin.site.admin_view
@@ -20,6 +21,9 @@ urlpatterns = [
     path("monitoring/content/", view(monitoring.content), name="desk_monitoring_content"),
     path("monitoring/<str:key>/later/", view(monitoring.later), name="desk_monitoring_later"),
     path("monitoring/<int:pk>/<str:name>/", view(monitoring.transition), name="desk_monitoring_transition"),
+    path("proposed-changes/", view(proposed_changes.show), name="desk_proposed_changes"),
+    path("proposed-changes/<int:pk>/approve/", view(proposed_changes.approve), name="desk_approve_change"),
+    path("proposed-changes/<int:pk>/reject/", view(proposed_changes.reject), name="desk_reject_change"),
     path("system/", view(system), name="desk_system"),
     path("views/", view(saved_views.manage), name="desk_views"),
     path("views/save/", view(saved_views.save), name="desk_save_view"),

@@ -1,7 +1,15 @@
 """The image library: uploads, renditions, which articles use an image, and images in HTML."""
 
-from articles.images.fetch import fetch
-from articles.images.html import IN_A_COLUMN, absolute, gather_covers, gather_images, markup, with_renditions
+from articles.images.fetch import NotFetched, fetch
+from articles.images.html import (
+    IN_A_COLUMN,
+    absolute,
+    gather_covers,
+    gather_images,
+    markup,
+    with_copies,
+    with_renditions,
+)
 from articles.images.library import (
     ADD,
     CHANGE,
@@ -28,6 +36,7 @@ __all__ = [
     "DELETE_IMAGE",
     "EDITABLE",
     "IN_A_COLUMN",
+    "NotFetched",
     "UPLOAD",
     "VIEW",
     "absolute",
@@ -44,5 +53,6 @@ __all__ = [
     "too_many_bytes",
     "unknown_images",
     "upload",
+    "with_copies",
     "with_renditions",
 ]

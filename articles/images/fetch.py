@@ -9,10 +9,12 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import PurePosixPath
+from threading import BoundedSemaphore, Timer
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
@@ -24,7 +26,9 @@ from articles.exceptions import ArticleError
 
 TIMEOUT = 5.0  # seconds of each wait
 LONGEST = 20.0  # seconds for all of it
+WAITING = 2.0  # seconds for others to end
 MOST_REDIRECTS = 3
+_concurrency = BoundedSemaphore(2)
 _CHUNK = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -47,9 +51,20 @@ class AddressRefused(NotFetched):
     message = _("Files are fetched from public addresses that begin with http:// or https:// only.")
 
 
-def fetch(address: str, *, most: int) -> ContentFile[bytes]:
-    """The file at an address, of at most so many bytes. Raises `AddressRefused` and `NotFetched`."""
-    end = time.monotonic() + LONGEST
+def fetch(address: str, *, most: int, within: float = LONGEST) -> ContentFile[bytes]:
+    """The file at an address, of at most so many bytes, within seconds. Raises `AddressRefused` and `NotFetched`.
+
+    Few at once in a process: a slow host must not hold all of its threads.
+    """
+    if not _concurrency.acquire(timeout=WAITING):
+        raise NotFetched(_("Other files are being fetched; try again in a minute."))
+    try:
+        return _fetched(address, most, time.monotonic() + min(within, LONGEST))
+    finally:
+        _concurrency.release()
+
+
+def _fetched(address: str, most: int, end: float) -> ContentFile[bytes]:
     for _redirect in range(MOST_REDIRECTS + 1):
         place = _checked(address)
         try:
@@ -80,21 +95,50 @@ def _request(place: SplitResult, end: float, most: int) -> tuple[str | None, byt
     kind: Callable[..., HTTPConnection] = HTTPSConnection if place.scheme == "https" else HTTPConnection
     port = place.port or _PORTS[place.scheme]
     connection: Any = kind(place.hostname, port, timeout=TIMEOUT)
-    connection._create_connection = partial(_connect, _resolved(place.hostname or "", port))
+    ends = _Ends(end)
+    connection._create_connection = partial(_connect, _resolved(place.hostname or "", port), ends)
     try:
         path = f"{place.path or '/'}{f'?{place.query}' if place.query else ''}"
         connection.request("GET", path, headers={"Accept": "image/*", "Accept-Encoding": "identity"})
-        response = connection.getresponse()
-        if response.status in _REDIRECTS:
-            return response.headers.get("Location", ""), b""
-        if response.status != 200:
-            raise NotFetched
-        return None, _content(response, end, most)
+        with connection.getresponse() as response:
+            if response.status in _REDIRECTS:
+                return response.headers.get("Location", ""), b""
+            if response.status != 200:
+                raise NotFetched
+            return None, _content(response, end, most)
     finally:
+        ends.cancel()
         connection.close()
 
 
-def _connect(addresses: list[tuple[Any, ...]], _place: Any, timeout: float, *_rest: Any) -> socket.socket:
+class _Ends:
+    """Ends a connection at an instant: the timeout is one of each wait, and a host may send a byte before each ends."""
+
+    def __init__(self, end: float) -> None:
+        self._end = end
+        self._duplicate: socket.socket | None = None
+        self._timer: Timer | None = None
+
+    def watch(self, connected: socket.socket) -> None:
+        """Shut the connection down in time; the duplicate is of the same connection, also once TLS wraps it."""
+        self._duplicate = connected.dup()
+        self._timer = Timer(max(0.0, self._end - time.monotonic()), self._shut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """The connection has ended by itself."""
+        if self._timer is not None and self._duplicate is not None:
+            self._timer.cancel()
+            self._duplicate.close()
+
+    def _shut(self) -> None:
+        if self._duplicate is not None:
+            with suppress(OSError):
+                self._duplicate.shutdown(socket.SHUT_RDWR)
+
+
+def _connect(addresses: list[tuple[Any, ...]], ends: _Ends, _place: Any, timeout: float, *_rest: Any) -> socket.socket:
     """A connection to the first of the checked addresses that accepts one."""
     for number, (family, kind, protocol, _name, address) in enumerate(addresses, start=1):
         connected = socket.socket(family, kind, protocol)
@@ -106,6 +150,7 @@ def _connect(addresses: list[tuple[Any, ...]], _place: Any, timeout: float, *_re
             if number == len(addresses):
                 raise
         else:
+            ends.watch(connected)
             return connected
     raise NotFetched
 
@@ -141,6 +186,6 @@ def _content(response: HTTPResponse, end: float, most: int) -> bytes:
         data += chunk
         if len(data) > most or time.monotonic() > end:
             raise NotFetched(_("The file is too large, or it takes too long to fetch it."))
-    if response.length:
+    if response.length or time.monotonic() > end:  # it was shut down
         raise NotFetched
     return bytes(data)

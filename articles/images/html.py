@@ -53,6 +53,18 @@ def markup(
     return f'<picture>{sources}<img {attributes} {loading} decoding="async"></picture>'
 
 
+def with_copies(html: str, copy: Callable[[str, str], Image | None]) -> str:
+    """Sanitised `html` with library images for those of which `copy`, given address and alt text, makes one."""
+
+    def replaced(tag: re.Match[str]) -> str:
+        attributes = {name: unescape(value) for name, value in ATTRIBUTE.findall(tag[1])}
+        alt = attributes.get("alt", "")
+        image = copy(attributes.get("src", ""), alt)
+        return f'<img src="{image.in_texts}" alt="{escape(alt)}">' if image else tag[0]
+
+    return IMAGE.sub(replaced, html)
+
+
 def absolute(address: str) -> str:
     """An absolute URL."""
     return f"{settings.SITE_URL}{address}" if address.startswith("/") else address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,9 +30,9 @@ from articles.exceptions import (
     NotStored,
 )
 from articles.images import resize
-from articles.models import Article, Image, ImageUse
+from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
-from articles.review import MOST_BYTES, Subject, review_words
+from articles.review import MOST_BYTES, Subject, applies, needs_second_person, propose, review_words
 from scheduling.services import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,10 @@ SHOWN = frozenset(Image.SHOWN)
 FOCUS = frozenset({"focus_x", "focus_y"})
 """Which part of it readers and other sites see."""
 
-EDITABLE = SHOWN | FOCUS | {"title"}
+SEEN = SHOWN | FOCUS
+"""What readers see, besides the image itself."""
+
+EDITABLE = SEEN | {"title"}
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def upload(file: File[bytes], *, by: Actor, **texts: str) -> Uploaded:
 def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None:
     """Change an image's texts or focal point; `changes` maps field names to values.
 
+    Under the two-person rule what readers see of an image in approved articles is proposed.
+
     Raises `NotAllowed`, `NotEditable`, `ImageGone`, `AltMissing` if the alt text would become empty, `InvalidImage`
     for invalid values and for sensitive words in an image of approved articles, and `NotStored`.
     """
@@ -104,17 +109,38 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _lock(image)
     _require_own(CHANGE, image, by)
-    before = image.alt, image.shared
+    before = {name: getattr(image, name) for name in SEEN}
     _set_values(image, changes)
-    if before[0] and not image.alt:
+    if before["alt"] and not image.alt:
         raise AltMissing([image.title])
-    if (SHOWN | FOCUS) & changes.keys():
+    seen = {name: getattr(image, name) for name in SEEN & changes.keys()}
+    if seen:
         _require_approval(image, by)
         _check_words(image)
-    if image.shared != before[1]:
-        _replace_crop(image, before[1])
+    _set_values(image, before)
+    if needs_second_person() and _is_read(image, seen.keys()):
+        propose(image, seen, name=image.title, by=by)
+        changes = {name: value for name, value in changes.items() if name not in SEEN}
+    else:
+        _show(image, seen)
+    if changes:
+        image.save()
+        record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
+
+
+@applies(ProposedChange.Subject.IMAGE, Image, shown=Image.SHOWN)
+def _apply(image: Image, values: Mapping[str, Any], by: Actor) -> None:
+    _show(image, values)
     image.save()
-    record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
+    record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(values))
+
+
+def _show(image: Image, values: Mapping[str, Any]) -> None:
+    """Set what readers see of it, with the crop for its focal point."""
+    shared = image.shared
+    _set_values(image, values)
+    if image.shared != shared:
+        _replace_crop(image, shared)
 
 
 @retried
@@ -254,6 +280,12 @@ def _require_approval(image: Image, by: Actor) -> None:
 def _may_change_texts(image: Image, by: Actor) -> bool:
     may: bool = by.has_perm(REVIEW) or not _past_review(image).exists()  # type: ignore[union-attr]
     return may
+
+
+def _is_read(image: Image, names: Collection[str]) -> bool:
+    """Whether these fields need a second person: an approval also covers the focal point, but does not compare it."""
+    in_review = image.uses.filter(article__status__in=Article.Status.in_review())
+    return _past_review(image).exists() or (not FOCUS.isdisjoint(names) and in_review.exists())
 
 
 def _past_review(image: Image) -> QuerySet[ImageUse]:

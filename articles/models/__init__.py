@@ -28,6 +28,7 @@ from articles.models.note import Note
 from articles.models.notification import Notification, NotificationPreference, NotificationQuerySet
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
+from articles.models.proposed_change import ProposedChange
 from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
 from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
@@ -97,6 +98,7 @@ __all__ = [
     "Presence",
     "PreviewLink",
     "QueuedArticle",
+    "ProposedChange",
     "Release",
     "ReleaseMember",
     "Review",

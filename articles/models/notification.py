@@ -48,6 +48,7 @@ class Notification(models.Model):
         MENTIONED = "mentioned", _("Mentioned")
         NOTED = "noted", _("New note")
         ASSIGNED = "assigned", _("Assigned")
+        PROPOSED = "proposed", _("Proposed change")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(

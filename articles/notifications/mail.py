@@ -60,6 +60,8 @@ def _since(notification: Notification) -> str:
 
 
 def _address(notification: Notification) -> str:
+    if notification.kind == Notification.Kind.PROPOSED:
+        return f"{settings.SITE_URL}{reverse('desk_proposed_changes')}"
     name = "queuedarticle" if notification.kind == Notification.Kind.SUBMITTED else "article"
     name, subject = ("release", notification.release_id) if notification.release_id else (name, notification.article_id)
     if subject is None:

@@ -24,7 +24,8 @@ from articles.publishing.bulk import (
     undo_bulk_action,
 )
 from articles.publishing.by_clock import BY_CLOCK, follow_clock
-from articles.publishing.bylines import count_signed, keep_bylines
+from articles.publishing.bylines import count_signed, keep_bylines, propose_name
+from articles.publishing.channels import save_channel
 from articles.publishing.comparison import NAMES, FieldDiff, compare, compare_texts
 from articles.publishing.comparison_in_words import notes
 from articles.publishing.dating import date_by_commit
@@ -40,6 +41,7 @@ from articles.publishing.edits import (
     restore_revision,
     store_rejected_edit,
 )
+from articles.publishing.foreign_media import with_own_images
 from articles.publishing.holds import held, held_transitions, membership, refusal_of, refuse_held
 from articles.publishing.previews import (
     LINK,
@@ -115,6 +117,9 @@ from articles.publishing.updates import (
 )
 
 __all__ = [
+    "propose_name",
+    "with_own_images",
+    "save_channel",
     "submit_form",
     "Actor",
     "BY_CLOCK",

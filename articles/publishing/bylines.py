@@ -1,18 +1,20 @@
-"""Bylines of deleted authors: what readers see keeps the name."""
+"""Names of authors: other ones need a second person, and what readers see keeps those of deleted accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import record_bylines
-from articles.models import Article, Revision, Update
+from articles.audit import Actor, record_bylines
+from articles.models import Article, ProposedChange, Revision, Update, named
 from articles.publishing.revisions import copy_findings
+from articles.review import applies, needs_second_person, propose, set_values
 from articles.search import index
 from scheduling.services import among, lock_by_ids
 
@@ -22,6 +24,31 @@ _SIGNED = Q(byline="") | Q(update__draft__byline="") | Q(update__approved__bylin
 def count_signed(users: Iterable[Any]) -> int:
     """How many articles, of any status, show a name of these authors to readers, or will once they are updated."""
     return _signed_by(user.pk for user in users if user.get_full_name()).count()
+
+
+def propose_name(author: AbstractBaseUser, *, first_name: str, last_name: str, by: Actor) -> bool:
+    """Under the two-person rule, propose another name of an author whose name readers see, and change nothing.
+
+    False if the name needs no other person, so the caller stores it.
+    """
+    if not needs_second_person() or not _is_read(author):
+        return False
+    stored = lock_by_ids(get_user_model(), [author.pk]).get()
+    names = {"first_name": first_name, "last_name": last_name}
+    propose(stored, names, name=named(stored), by=by)
+    return True
+
+
+@applies(ProposedChange.Subject.USER, get_user_model())
+def _apply(author: Any, values: Mapping[str, Any], by: Actor) -> None:
+    set_values(author, values)
+    author.save(update_fields=list(values))
+
+
+def _is_read(author: AbstractBaseUser) -> bool:
+    """Whether a text that is approved, or that a reviewer may be reading, has them as its author."""
+    unread = Article.Status.DRAFT, Article.Status.REJECTED
+    return Article.objects.filter(author=author.pk).exclude(status__in=unread).exists()
 
 
 def keep_bylines(author: AbstractBaseUser) -> None:

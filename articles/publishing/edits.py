@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext as _
 
@@ -29,7 +27,7 @@ from articles.audit import (
     unrecorded,
     writers,
 )
-from articles.exceptions import EditConflict, ForeignMedia, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
+from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
 from articles.models import (
     BODY_LENGTH,
@@ -45,13 +43,15 @@ from articles.models import (
 )
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
+from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
 from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
 from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import lock, position_at, refuse_impossible, store
-from articles.text import foreign_media, one_line
+from articles.review import needs_second_person, propose
+from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.services import read_database_clock, retried
 
@@ -90,7 +90,7 @@ def create(
         article.save(revise=False)
     article.tags.set(tags)
     text = Text.of(article)
-    _refuse_foreign_media(text)
+    refuse_foreign_media(text)
     check_images(text)
     article.holds(Revision.objects.add(article, text, author=by))
     details = {"written_by": sorted(written_by), "copy_of": copy_of}
@@ -113,6 +113,7 @@ def edit(
 
     Changed text is a new revision, with a `note` for the newsroom and a `correction` for readers; `written_by` are its
     writers besides `by`. If the article's text was approved already, the new one is the draft of an update.
+    Another author of an approved article is proposed, under the two-person rule.
     `seen` is the `changed_at` the editor started from. Raises `EditConflict` unless the article `is_as_seen` then; the
     rejected text is stored as a revision, unless the caller's own transaction rolls that back. Raises
     `NotAllowed` if `by` may not change it (or, once it is approved, its times or author; or its embargo),
@@ -146,9 +147,21 @@ def _edit(
         return False
     assign(article, changes, by=by)
     others = {name: value for name, value in changes.items() if name not in ASSIGNMENT}
+    if "author" in others and needs_second_person() and article.status not in Article.Status.unapproved():
+        author = others.pop("author")
+        propose(article, {"author_id": author and author.pk}, name=article.title, by=by)
     if others or correction:
         _write(article, others, by, note=note, correction=correction, written_by=written_by)
     return True
+
+
+def write_author(article: Article, author_id: int | None, *, by: Actor) -> None:
+    """Give a locked article another author, which `by` has approved."""
+    with recorded(EDIT, article, by=by) as notes:
+        notes.details |= {"changed": ["author"], "author": [article.author_id, author_id]}
+        article.author_id = author_id
+        store(article)
+        renumber(article)
 
 
 def is_as_seen(article: Article, seen: datetime) -> bool:
@@ -233,7 +246,7 @@ def _write_text(
     if text == old and not correction:
         return
     if by is not None:  # an import keeps the texts of another site as they were
-        _refuse_foreign_media(text, before=old)
+        refuse_foreign_media(text, before=old)
     check_images(text, before=old)
     if article.status == Article.Status.RETRACTED:
         raise WrongState(_("The article is retracted; undo the retraction first."))
@@ -281,16 +294,6 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
         raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
     if len(changes.get("body", "")) > BODY_LENGTH:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
-
-
-def _refuse_foreign_media(text: Text, *, before: Text | None = None) -> None:
-    """Raise `ForeignMedia` for media of hosts that are not allowed, unless the text showed them `before`."""
-    own = {urlsplit(address).hostname or "" for address in (settings.SITE_URL, settings.MEDIA_URL)}
-    own |= {*settings.FOREIGN_MEDIA_HOSTS}
-    found = foreign_media(text.body, own=own)
-    if found and (new := {*found}.difference(foreign_media(before.body, own=own) if before else ())):
-        message = _("The text shows media of another site: %(address)s. Upload them, or link to them.")
-        raise ForeignMedia(message % {"address": min(new)[:200]})
 
 
 def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from articles.audit import unrecorded
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
-from articles.exceptions import InvalidSchedule, RetractionNoticeMissing
-from articles.models import Article, due_at, over_at
+from articles.exceptions import ChangeGone, InvalidSchedule, RetractionNoticeMissing
+from articles.models import Article, ProposedChange, due_at, over_at
 from articles.publishing.by_clock import SEEN, store_passed, store_published, store_unpublished
+from articles.publishing.edits import write_author
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
-from articles.review import refuse_sensitive
+from articles.review import applies, discard_changes, needs_second_person, propose, refuse_sensitive
 from articles.workflow import Transition
 from scheduling.services import compiled_for, database_now, lock_by_ids, retried
 
@@ -77,8 +80,9 @@ def republish(article: Article, *, by: Actor) -> None:
 def retract(article: Article, *, by: Actor, notice: str) -> None:
     """Retract an article: it loses its schedule and its update, and readers see `notice` instead.
 
-    Raises `RetractionNoticeMissing` without one, and `SensitiveText`. Its revisions stay, and the audit log names those
-    of the update.
+    Under the two-person rule readers see a standard text until another person has approved the notice. Its revisions
+    stay, and the audit log names those of the update. Raises `RetractionNoticeMissing` without a notice, and
+    `SensitiveText`.
     """
     if not notice.strip():
         raise RetractionNoticeMissing
@@ -86,7 +90,12 @@ def retract(article: Article, *, by: Actor, notice: str) -> None:
     with transition(Transition.RETRACT, article, by=by) as context:
         was_live = article.status == Status.PUBLISHED
         set_target_status(Transition.RETRACT, article)
-        article.retraction_notice = context.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
+        text = context.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
+        if needs_second_person():
+            article.retraction_notice = ""
+            propose(article, {"retraction_notice": text}, name=article.title, by=by)
+        else:
+            article.retraction_notice = text
         article.publish_at = article.publish_at if article.published_at else None
         context.notes.details |= _discarded(article)
         drop_update(article)
@@ -111,6 +120,23 @@ def undo_retraction(article: Article, *, by: Actor) -> None:
     with transition(Transition.UNDO_RETRACTION, article, by=by):
         set_target_status(Transition.UNDO_RETRACTION, article)
         article.retraction_notice = ""
+        discard_changes(article)
+
+
+@applies(ProposedChange.Subject.ARTICLE, Article)
+def _apply(article: Article, values: Mapping[str, Any], by: Actor) -> None:
+    """Show an approved retraction notice, unless the retraction was undone; or another author."""
+    if "retraction_notice" in values and article.status != Status.RETRACTED:
+        raise ChangeGone
+    author_id = values.get("author_id")
+    if author_id is not None and not get_user_model()._default_manager.filter(pk=author_id).exists():
+        raise ChangeGone
+    if "author_id" in values:
+        write_author(article, values["author_id"], by=by)
+    if "retraction_notice" in values:
+        article.retraction_notice = values["retraction_notice"]
+        with unrecorded():
+            article.save(revise=False, savepoint=False)
 
 
 @dataclass

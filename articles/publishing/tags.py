@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, record_beside
 from articles.exceptions import NotAllowed
-from articles.models import Article, Tag
+from articles.models import Article, ProposedChange, Tag
 from articles.permissions import REVIEW, require
-from articles.review import refuse_sensitive
+from articles.review import applies, needs_second_person, propose, refuse_sensitive, set_values
 from scheduling.services import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
@@ -19,14 +22,30 @@ NO_APPROVAL = _("Approved articles have this tag; only users who may approve art
 
 @retried
 def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
-    """Rename a tag. Raises `NotAllowed` if approved articles have it and `by` may not approve, and `SensitiveText`."""
+    """Rename a tag; under the two-person rule propose that, if approved articles have it.
+
+    Raises `NotAllowed` if approved articles have it and `by` may not approve, and `SensitiveText`.
+    """
     require("articles.change_tag", by)
     stored = lock_by_ids(Tag, [tag.pk]).get()
     _require_approval(stored, by)
     refuse_sensitive(name)
-    tag.name, tag.slug = name, slug
+    values = {"name": name, "slug": slug}
+    if needs_second_person() and not _is_free(stored):
+        propose(stored, values, name=stored.name, by=by)
+    else:
+        _rename(tag, values, by, old_name=stored.name)
+
+
+@applies(ProposedChange.Subject.TAG, Tag)
+def _apply(tag: Tag, values: Mapping[str, Any], by: Actor) -> None:
+    _rename(tag, values, by, old_name=tag.name)
+
+
+def _rename(tag: Tag, values: Mapping[str, Any], by: Actor, *, old_name: str) -> None:
+    set_values(tag, values)
     tag.save()
-    record_beside(RENAME_TAG, title=name, by=by, old_name=stored.name)
+    record_beside(RENAME_TAG, title=tag.name, by=by, old_name=old_name)
 
 
 @retried

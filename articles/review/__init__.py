@@ -4,6 +4,24 @@ from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
 from articles.review.findings import Finding, Opinion, beyond, findings_of, of_findings
 from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
 from articles.review.pipeline import FAILED, review, review_words, takes_long
+from articles.review.second_person import (
+    APPROVE_CHANGE,
+    PROPOSE_CHANGE,
+    REJECT_CHANGE,
+    Comparison,
+    address_of_subject,
+    applies,
+    approve_change,
+    comparisons,
+    deciding_refusal,
+    discard_changes,
+    needs_second_person,
+    propose,
+    reject_change,
+    set_values,
+    version_of_change,
+    waits,
+)
 from articles.review.stages import (
     CHANGE_STAGES,
     StageChoice,
@@ -49,4 +67,20 @@ __all__ = [
     "stages_of",
     "takes_long",
     "with_stage",
+    "APPROVE_CHANGE",
+    "Comparison",
+    "PROPOSE_CHANGE",
+    "REJECT_CHANGE",
+    "address_of_subject",
+    "applies",
+    "approve_change",
+    "comparisons",
+    "deciding_refusal",
+    "discard_changes",
+    "needs_second_person",
+    "propose",
+    "reject_change",
+    "set_values",
+    "version_of_change",
+    "waits",
 ]

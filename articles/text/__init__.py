@@ -18,7 +18,7 @@ from articles.text.embeds import with_players
 from articles.text.image_refs import ATTRIBUTE, MEDIA_PATH, reference, references
 from articles.text.inline import FORMATS, MEDIA, Look, Media, spans, text_of
 from articles.text.lines import one_line
-from articles.text.media_sources import foreign_media
+from articles.text.media_sources import foreign_images, foreign_media, in_full
 from articles.text.merge import BOTH, MINE, THEIRS, Conflict, MergedBody, merge_bodies
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
 from articles.text.sanitize import (
@@ -79,7 +79,9 @@ __all__ = [
     "clean_html",
     "compare_bodies",
     "complete",
+    "foreign_images",
     "foreign_media",
+    "in_full",
     "foreign_tags",
     "format_time",
     "format_time_briefly",

@@ -1,5 +1,6 @@
-"""Embeds: a URL alone in its paragraph is shown as a player if the setting `EMBEDS` allows its site.
+"""Embeds: a URL alone in its paragraph can be loaded as a player if the setting `EMBEDS` allows its site.
 
+The other site hears nothing before the reader asks for the player (`articles/static/articles/embeds.js`).
 Texts contain only the URL, so stored HTML is safe and follows later changes of the setting.
 """
 
@@ -10,6 +11,7 @@ import re
 
 from django.conf import settings
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
 _ALONE = re.compile(
     r"<p>\s*(?:<a href=\"(?P<target>[^\"]+)\"[^>]*>\s*(?P<shown>https?://[^<\s]+)\s*</a>|(?P<bare>https?://[^<\s]+))\s*</p>"
@@ -35,14 +37,15 @@ def _player(found: re.Match[str]) -> str:
     if player is None:
         return found[0]
     name, source = player
-    # Players do not start without "allow-same-origin", which gives them their own origin, not ours.
+    # The script shows the button, so previews and browsers without scripts have the link alone.
     return format_html(
-        '<figure class="embed"><iframe src="{}" title="{}" loading="lazy" allow="fullscreen; picture-in-picture"'
-        ' sandbox="allow-scripts allow-same-origin allow-popups allow-presentation"'
-        ' referrerpolicy="strict-origin-when-cross-origin"></iframe>'
+        '<figure class="embed"><div class="embed-ask" hidden><p>{}</p>'
+        '<button type="button" data-player="{}" data-site="{}">{}</button></div>'
         '<figcaption><a href="{}">{}</a></figcaption></figure>',
+        _("The video is loaded from %(site)s, which then learns that you watch it.") % {"site": name},
         source,
         name,
+        _("Load the video from %(site)s") % {"site": name},
         address,
         name,
     )

@@ -25,6 +25,7 @@ from articles.models import (
     Note,
     Notification,
     PreviewLink,
+    ProposedChange,
     Release,
     ReleaseMember,
     Revision,
@@ -32,9 +33,10 @@ from articles.models import (
     SensitiveWord,
     Tag,
 )
+from articles.review import comparisons, propose, version_of_change
 from headline.api.models import ApiToken
 from scheduling.services import add_task, poll, read_database_clock
-from tests.articles.factories import make_article, make_channel, soon
+from tests.articles.factories import make_article, make_channel, some_user, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site
 from tests.headline.api_document import api_document
@@ -133,6 +135,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield from image_transitions(draft)
     yield from release_transitions()
     yield from newsroom_steps()
+    yield from proposed_steps()
     yield from people_steps()
     yield from bulk_steps()
     yield from task_steps()
@@ -252,6 +255,19 @@ def newsroom_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_audit_list", None, None, 200
     yield "desk_audit_retrieve", AuditEntry.objects.latest("pk").pk, None, 200
     yield "desk_images_fetch", None, {"address": "http://127.0.0.1/x.png", "alt": "Ships"}, 400
+
+
+def proposed_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    """A change that another user has proposed is approved, and one rejected."""
+    channel, other = make_channel("Proposed"), some_user("other")
+    for answer, body in (("approve", {}), ("reject", {"reason": "No"})):
+        propose(channel, {"description": answer}, name=channel.name, by=other)
+        change = ProposedChange.objects.get()
+        yield "desk_proposed_changes_list", None, None, 200
+        yield "desk_proposed_changes_retrieve", change.pk, None, 200
+        sent = body or {"version": version_of_change(comparisons(change))}
+        yield f"desk_proposed_changes_{answer}", change.pk, sent, 204
+    yield "desk_proposed_changes_reject", change.pk, {}, 404
 
 
 def row_steps(name: str, body: dict[str, Any]) -> Iterator[tuple[str, int | str | None, Any, int]]:

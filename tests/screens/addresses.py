@@ -153,6 +153,7 @@ def _of_the_desk() -> dict[str, str]:
     return {
         "monitoring": reverse("desk_monitoring"),
         "monitoring-none": f"{reverse('desk_monitoring')}?q=nothing-is-called-so",
+        "proposed-changes": reverse("desk_proposed_changes"),
         "system": reverse("desk_system"),
         "my-views": reverse("desk_views"),
         "many": reverse("desk_bulk_actions"),

@@ -14,8 +14,9 @@ from PIL import ImageOps
 from articles import images, publishing, releases
 from articles.demo.create import found
 from articles.demo.images import painted
-from articles.models import Article, Notification, SavedView, SensitiveWord
+from articles.models import Article, Channel, Image, Notification, SavedView, SensitiveWord
 from articles.publishing import bulk
+from articles.review import propose
 from articles.workflow import Transition
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import read_database_clock
@@ -32,6 +33,7 @@ def fill() -> User:
     _history(admin)
     _retracted(admin)
     _own(admin)
+    _proposed(admin)
     SensitiveWord.objects.create(text="miracle cure", level=SensitiveWord.Level.BLOCK)
     SavedView.objects.create(owner=admin, name="City, this week", query="channel=1&stage=scheduled")
     for article in Article.objects.filter(status=Status.REJECTED):
@@ -92,6 +94,14 @@ def _own(admin: User) -> None:
     """An article that waits for a reviewer, and only the administrator is there: the rule can be overridden."""
     article = Article.objects.create(title="The archive moves on Sunday", author=admin)
     publishing.submit(article, by=admin)
+
+
+def _proposed(admin: User) -> None:
+    """Changes that wait for another person, one of them the administrator's own."""
+    other = User.objects.exclude(pk=admin.pk).order_by("pk")[0]
+    channel, image = Channel.objects.order_by("pk")[0], Image.objects.order_by("pk")[0]
+    propose(channel, {"description": "All about the city"}, name=channel.name, by=other)
+    propose(image, {"alt": "Cranes at dawn", "focus_x": 30}, name=image.title, by=admin)
 
 
 def _bulk_actions(admin: User) -> None:

@@ -50,11 +50,20 @@ def test_players_and_images_are_allowed(context: BrowserContext) -> None:
     )
     page = context.new_page()
     said = violations(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.route("https://www.youtube-nocookie.com/**", lambda route: route.fulfill(body="<button>Play</button>"))
     page.goto(article.get_absolute_url(), wait_until="load")
+    button = page.get_by_role("button", name="Load the video from YouTube")
+    button.scroll_into_view_if_needed()
+    assert [url for url in asked if "youtube" in url] == []
+    button.focus()
+    page.keyboard.press("Enter")
     frame = page.locator("figure.embed iframe")
-    frame.scroll_into_view_if_needed()
-    assert "https://www.youtube-nocookie.com" in players_hosts()
     expect(frame).to_have_attribute("src", re.compile("youtube-nocookie"))
+    expect(frame).to_be_focused()
+    expect(frame).to_have_attribute("title", "YouTube")
+    assert "https://www.youtube-nocookie.com" in players_hosts()
     assert page.locator("main picture img").evaluate(
         "async image => { await image.decode(); return image.naturalWidth }"
     )

@@ -153,6 +153,7 @@ class ArticleAdmin(  # type: ignore[misc]
         A change that readers would notice immediately is saved only after confirmation.
         """
         try:
+            self._copy_images(request, object_id)
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Unconfirmed as asked:
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
@@ -170,6 +171,22 @@ class ArticleAdmin(  # type: ignore[misc]
                 taken = taking_over(request.POST, int(object_id), refusal.changes)
                 request.POST = taken  # type: ignore[assignment]  # a form asks no more of it than of the original
             return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def _copy_images(self, request: HttpRequest, object_id: str | None) -> None:
+        """Put copies of images of other hosts into the text that was sent, if the setting says so.
+
+        Before the transaction, as hosts may take their time.
+        """
+        body = request.POST.get("body", "")
+        article = self.get_object(request, object_id) if object_id else None
+        is_gone = article is None and object_id is not None
+        if not body or is_gone or not may_write(article, cast(Any, request.user)):
+            return
+        own = publishing.with_own_images(body, by=request.user, article=article)
+        if own != body:
+            typed = request.POST.copy()
+            typed["body"] = own
+            request.POST = typed  # type: ignore[assignment]  # a form asks no more of it than of the original
 
     def _submitted_before(self, request: HttpRequest, form: SubmittedForm) -> HttpResponse:
         """Show the article that the form has created; another text is offered there as a recovered draft.

@@ -68,7 +68,7 @@ from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
 from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.releases import FAILED as RELEASE_FAILED
-from articles.review import CHANGE_POLICY, CHANGE_STAGES
+from articles.review import APPROVE_CHANGE, CHANGE_POLICY, CHANGE_STAGES, PROPOSE_CHANGE, REJECT_CHANGE
 from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
@@ -123,6 +123,9 @@ NAMES: Mapping[str, str | Promise] = {
     ASSIGN: _("Assigned"),
     KEEP_BYLINE: _("Author’s name kept as byline"),
     CHANGE_STAGES: _("Review stages changed"),
+    PROPOSE_CHANGE: _("Change proposed"),
+    APPROVE_CHANGE: _("Proposed change approved"),
+    REJECT_CHANGE: _("Proposed change rejected"),
     RENAME_TAG: _("Tag renamed"),
     DELETE_TAG: _("Tag deleted"),
     **{transition.value: TRANSITIONS[transition].label for transition in Transition},

@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import FIRST_STAGE_AGAIN, WENT_LIVE_OVER
-from articles.models import Article, AuditEntry, Image, ReleaseMember, named
+from articles.models import Article, AuditEntry, Image, ProposedChange, ReleaseMember, named
 from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
 
@@ -77,7 +77,7 @@ def _names(names: Iterable[str]) -> str:
 
 def _name(name: str) -> str:
     """The label of an article or image field."""
-    for model in ("Article", "Update", "Image"):
+    for model in ("Article", "Update", "Image", "Channel"):
         try:
             return str(apps.get_model("articles", model)._meta.get_field(name).verbose_name)
         except FieldDoesNotExist:
@@ -96,6 +96,11 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
         f"{fields.get_field(name).verbose_name}: {' → '.join(str(value) or '—' for value in pair)}"  # type: ignore[union-attr]
         for name, pair in values.items()
     )
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    """What was proposed for each field."""
+    return gettext(", ").join(f"{_name(name)}: “{value}”" for name, value in values.items())
 
 
 _SIGN_IN: Mapping[str, str | Promise] = {
@@ -126,7 +131,7 @@ def _way(name: str) -> str:
 _LEFT_OUT = frozenset(
     (
         *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
-        *("stage", "stage_name", "stages", WENT_LIVE_OVER),
+        *("stage", "stage_name", "stages", "subject", WENT_LIVE_OVER),
     )
 )
 """Keys not displayed: link keys, what only programs compare, and values shown as the entry's change."""
@@ -134,6 +139,7 @@ _LEFT_OUT = frozenset(
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "assigned": (_("owner"), _users),
     "author": (_("author"), _users),
+    "about": (_("kind"), lambda value: str(ProposedChange.Subject(value).label)),
     "address": (_("IP address"), str),
     "changed": (_("changed"), _names),
     "count": (_("sessions"), str),
@@ -154,6 +160,7 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "planned": (_("action"), lambda value: str(ReleaseMember.Action(value).label)),
     "quote": (_("passage"), str),
     "until": (_("expires"), _time),
+    "values": (_("proposed"), _values),
     "update": (_("pending update"), _status),
     "update_at": (_("update goes live"), _time),
     "written_by": (_("text by"), lambda ids: gettext(", ").join(_users([pk]) for pk in ids)),

@@ -17,6 +17,7 @@ from articles.desk.dashboard import attention, engine, risks, upcoming
 from articles.desk.dashboard.chart import HEIGHT, WIDTH, chart
 from articles.desk.dashboard.overdue import overdue
 from articles.desk.dashboard.recent import recently_published
+from articles.desk.review.proposed_changes import waiting_for
 from articles.text import zone_label
 from scheduling.exceptions import SchedulingError
 from scheduling.services import read_database_clock, retry_task
@@ -71,6 +72,7 @@ def _articles(user: Any, now: Any) -> dict[str, Any]:
         "recently_published": recently_published(now),
         "overdue": overdue(user, now),
         "at_risk": risks.at_risk(user, now),
+        "proposed_changes": waiting_for(user, attention.SHOWN),
         "in_review": attention.in_review(user, now),
         "drafts": attention.drafts(user),
         "is_reviewer": attention.reviews(user),

@@ -185,3 +185,12 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
 @pytest.mark.parametrize("more", ["page=x", "page=-1", "page=999", "s=%00", "s=" + "x" * 3000, "extended=1"])
 def test_a_search_with_garbage_is_no_fault_of_ours(desk: Client, more: str) -> None:
     assert desk.get(f"/admin/search/?s=article&{more}").status_code == HTTPStatus.OK
+
+
+@pytest.mark.parametrize("model", ["article", "image", "channel", "auditentry"])
+def test_no_filter_compares_texts_by_patterns(desk: Client, model: str) -> None:
+    name = {"article": "body", "auditentry": "reason"}.get(model, "title" if model == "image" else "name")
+    for lookup in ("regex", "icontains", "startswith"):
+        answer = desk.get(f"/admin/articles/{model}/?{name}__{lookup}=.*(a|b)%2B%24")
+        assert (answer.status_code, answer.url) == (302, f"/admin/articles/{model}/?e=1")  # type: ignore[attr-defined]
+    assert desk.get(f"/admin/articles/{model}/").status_code == 200

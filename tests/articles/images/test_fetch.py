@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -73,6 +74,29 @@ def test_redirects_are_checked_and_sizes_limited(server: str) -> None:
     for path, most in (("/again", 10**6), ("/none", 10**6), ("/short", 10**6), ("/a.png", len(IMAGE) - 1)):
         with pytest.raises(NotFetched):
             fetch(server + path, most=most)
+
+
+def test_a_host_that_sends_a_byte_now_and_then_holds_no_thread(settings: Any) -> None:
+    settings.FETCH_NETWORKS = [ip_network("127.0.0.1/32")]
+    stop = threading.Event()
+
+    def drip() -> None:
+        connected, _address = listening.accept()
+        with connected:
+            connected.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not stop.wait(0.05):
+                try:
+                    connected.sendall(b"x")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        with pytest.raises(NotFetched):
+            fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/", most=1000, within=0.3)
+        stop.set()
+        thread.join()
 
 
 @pytest.mark.django_db
