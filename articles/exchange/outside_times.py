@@ -69,7 +69,7 @@ def parse_time(name: str, value: object, *, zone: tzinfo | None = None) -> Parse
     if moment.tzinfo is None and zone is None:
         message = _('"%(value)s" has no known time zone; add an offset such as +08:00 or Z')
         raise Refused(name, message % {"value": text[:60]})
-    return Parsed(_in_range(name, moment if moment.tzinfo else moment.replace(tzinfo=zone)), note)
+    return Parsed(_in_range(name, moment if moment.tzinfo else moment.replace(tzinfo=zone), text), note)
 
 
 def is_missing(value: object) -> bool:
@@ -193,12 +193,12 @@ def _offset_note(text: str, name: str, found: re.Match[str], distance: timedelta
     return ""
 
 
-def _in_range(name: str, moment: datetime) -> datetime:
+def _in_range(name: str, moment: datetime, text: str) -> datetime:
     try:
         in_utc = moment.astimezone(UTC)
     except OverflowError:
         in_utc = None
     if in_utc is None or not EARLIEST <= in_utc < LATEST:
-        years = {"first": EARLIEST.year, "last": LATEST.year}
-        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % years)
+        shown = {"value": text[:40], "first": EARLIEST.year, "last": LATEST.year}
+        raise Refused(name, _('"%(value)s" lies outside the years %(first)d to %(last)d') % shown)
     return in_utc

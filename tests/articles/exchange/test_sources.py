@@ -115,6 +115,19 @@ def test_posts_with_a_copied_guid_are_two_articles(tmp_path: Path) -> None:
     assert Article.objects.get(title="Original").external_id == "https://gazette.example/?p=1"
 
 
+@pytest.mark.parametrize("guid", ["1701", "https://first.example/?p=1"])
+def test_entries_with_a_copied_guid_are_two_articles_in_any_order(tmp_path: Path, guid: str) -> None:
+    item = f"<item><title>%s</title><guid>{guid}</guid>{DATED}<description>Text.</description></item>"
+    fog, market, tide = (item % title for title in ("Fog", "Market", "Tide"))
+    import_xml(tmp_path, rss(fog))
+    Article.objects.update(external_id=guid)  # as former versions stored it
+
+    assert import_xml(tmp_path, rss(market + fog)).summary == counts(created=1, skipped=1)
+    assert import_xml(tmp_path, rss(fog + market)).summary == counts(skipped=2)
+    assert import_xml(tmp_path, rss(tide + market + fog)).summary == counts(created=1, skipped=2)
+    assert titles() == {"Fog", "Market", "Tide"}
+
+
 @pytest.mark.parametrize("length", [191, 192, 500, 5000])
 def test_ids_may_have_any_length(tmp_path: Path, length: int) -> None:
     long = "x" * (length - 1)
