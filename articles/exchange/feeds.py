@@ -18,6 +18,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.external_id import with_source
+from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed, clear_or_none, is_missing, parse_time
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, SUMMARY, digest
@@ -229,6 +230,7 @@ class Entry:
         if element is None or element.get("src"):
             return ""
         html = _html(element).strip()
+        self.notes += losses(html) if self._base else []
         base = complete(self._base, element.get(_BASE, ""))
         return clean_html(html, base=base) if base else html
 

@@ -16,6 +16,7 @@ from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
 from articles.exchange.digest import ImportedArticle
 from articles.exchange.external_id import shortened
+from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed
 from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
@@ -97,7 +98,7 @@ class Checker:
             held=outcome.held,
             lines=lines,
             slug=read.slug(source, SLUG, title=lines["title"]),
-            body=_body(source),
+            body=_body(source, notes),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON, notes),
             retraction_notice=_retraction_notice(source, outcome, notes),
@@ -165,8 +166,9 @@ def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
     return (CoverMode.AUTO, ()) if unknown_images(cover) else (mode, cover)
 
 
-def _body(source: read.Fields) -> str:
+def _body(source: read.Fields, notes: list[str]) -> str:
     body = read.text(source, "body", LONGEST_BODY)
+    notes += losses(body)
     if not _is_html(source):
         body = add_paragraphs(body)
     body = _relative(clean_html(body))

@@ -9,7 +9,15 @@ from articles.text.lines import one_line
 from articles.text.media_sources import foreign_media
 from articles.text.merge import merged
 from articles.text.normalize import NUMERALS, SYMBOLS, Normalised, is_narrow, normalise, plain_form, visible
-from articles.text.sanitize import add_paragraphs, clean_html, complete, foreign_tags, join_blocks, plain_text
+from articles.text.sanitize import (
+    add_paragraphs,
+    clean_html,
+    complete,
+    foreign_tags,
+    join_blocks,
+    lost_tags,
+    plain_text,
+)
 from articles.text.sequences import Budget
 from articles.text.times import (
     AmbiguousTime,
@@ -50,6 +58,7 @@ __all__ = [
     "join_blocks",
     "joined",
     "linked_article",
+    "lost_tags",
     "merged",
     "normalise",
     "offset_name",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,24 @@ def test_the_first_words_replace_a_headline_that_shows_nothing(tmp_path: Path, t
 
     assert result.remarks == ["line 1: note: has no title; its first words become the headline"]
     assert titles() == {"Low water tonight"}
+
+
+@pytest.mark.parametrize("form", ["wxr", "jsonl", "rss"])
+def test_the_report_names_elements_that_are_removed_and_why(tmp_path: Path, form: str) -> None:
+    body = "<p>A</p><form>B</form><script>c()</script><x-map>D</x-map>"
+    if form == "jsonl":
+        result = run_import(write_lines(tmp_path / "a.jsonl", {"title": "A", "body": body}))
+    elif form == "wxr":
+        result = run_import(write_wxr(tmp_path / "a.xml", post(1, body=body)))
+    else:
+        result = import_xml(
+            tmp_path, rss(f"<item><guid>1</guid>{DATED}<description>{escape(body)}</description></item>")
+        )
+
+    report = "\n".join(result.remarks)
+    assert "<form> is removed from the text: forms have no effect here" in report
+    assert "<script> is removed from the text: programs do not run here" in report
+    assert "<x-map> is removed from the text: it is not known; its text stays" in report
 
 
 # Files
