@@ -300,7 +300,9 @@ def test_a_broken_post_is_reported_and_the_others_are_imported(
     assert result.remarks[0].startswith("post 2 (")
 
 
-@pytest.mark.parametrize("time", ["yesterday", 10**18, "Fri, 30 Mar 2012 BST", -(10**15)])
+@pytest.mark.parametrize(
+    "time", ["yesterday", 10**18, "Fri, 30 Mar 2012 10:00 BST", -(10**15), "2012-03-30T10:00:00 XYZ"]
+)
 def test_a_post_with_an_unclear_time_is_held(tmp_path: Path, time: object) -> None:
     result = run_import(write_ghost(tmp_path / "export.json", ghost_post(1, published_at=time)))
 
