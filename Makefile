@@ -70,7 +70,7 @@ overload: packages .venv/test  ## OVERLOAD_ARTICLES=100000 go live in one instan
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos
 
-fuzz: .venv/test  ## 100,000 generated feeds: none is imported early, public or incomplete
+fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported early, public or incomplete
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
 
 api-check: .venv/test  ## API_REQUESTS=100 right and as many wrong requests to each operation, from the OpenAPI document; API_SEED=7 for others

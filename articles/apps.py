@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext_lazy as _
@@ -15,5 +17,7 @@ class ArticlesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Connect signal receivers and event subscribers, and register system checks."""
+        """Connect signal receivers and event subscribers, and register lookups and system checks."""
+        compare_exactly = import_module("articles.models.names").compare_exactly  # models are loaded only now
+        compare_exactly()
         autodiscover_modules("signals", "subscribers", "review.checks", "cache.checks")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,10 +20,15 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.models import Field, JSONField, UUIDField
 
 from articles.models.base.column_triggers import all_triggers
+from articles.models.names import exact_columns
 
 _DIGITS = "char(32)"
 _CHARACTERS = "utf8mb4"
 _USUAL = f"{_CHARACTERS}_general_ci"
+_EXACT = f"{_CHARACTERS}_bin"
+MADE_EXACT = ("articles", "0037_more_names_compared_exactly")
+"""The migration that changes columns of Django's models."""
+
 _COLUMNS = (
     "SELECT table_name, column_name, column_type, collation_name FROM information_schema.columns"
     " WHERE table_schema = DATABASE()"
@@ -69,7 +74,8 @@ def find_differences() -> Differences:
     is_complete = set(loader.graph.nodes) <= applied
     apps = current_apps if is_complete else loader.project_state(sorted(applied)).apps
     triggers = _other_triggers() if is_complete else {}
-    return _Columns(apps).differences(triggers) if connection.vendor == "mysql" else _only(triggers)
+    exact = exact_columns() if MADE_EXACT in applied else set()
+    return _Columns(apps, exact).differences(triggers) if connection.vendor == "mysql" else _only(triggers)
 
 
 def repair(found: Differences) -> None:
@@ -92,7 +98,8 @@ def _only(triggers: dict[str, str]) -> Differences:
 class _Columns:
     """The columns of MariaDB or MySQL, beside the fields of these models."""
 
-    def __init__(self, apps: Apps) -> None:
+    def __init__(self, apps: Apps, exact: Collection[Column]) -> None:
+        self._exact = exact
         models = [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
         self._fields = {(one._meta.db_table, field.column): field for one in models for field in _stored(one)}
         self._tables = {model._meta.db_table for model in models}
@@ -129,6 +136,8 @@ class _Columns:
 
     def _named(self, column: Column) -> str:
         """The collation that its field names; "" for the usual one."""
+        if column in self._exact:
+            return _EXACT
         field = self._target(column)
         found = _NAMED.search(field.db_type(connection) or "")
         return found[1] if found else str(getattr(field, "db_collation", None) or "")

@@ -20,13 +20,14 @@ AROUND = ("published_at", "cleared_at", "status_reason", "retraction_notice")
 class ImportedArticle:
     """A validated article of a file. `external_id` identifies it in the source, `digest` is a hash of its content.
 
-    `former_id` and `former_digest` are those of former versions, whose ids of feeds did not name the source; or "".
+    `former_ids` and `former_digests` are those that it may have got before: former versions did not name the source,
+    and entries of feeds get longer ids when another one copies theirs.
     """
 
     external_id: str
-    former_id: str
+    former_ids: tuple[str, ...]
     digest: str
-    former_digest: str
+    former_digests: frozenset[str]
     held: bool
     lines: Mapping[str, str]
     slug: str

@@ -7,7 +7,7 @@ summary without a text becomes the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from html import escape, unescape
 from pathlib import Path
@@ -18,9 +18,10 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.external_id import with_source
+from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed, clear_or_none, is_missing, parse_time
 from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
-from articles.exchange.validate import BYLINE, SUMMARY
+from articles.exchange.validate import BYLINE, SUMMARY, digest
 from articles.exchange.xml_reader import events, plain
 from articles.text import clean_html, complete
 
@@ -73,9 +74,17 @@ class Author(NamedTuple):
 
 def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
     """Yield a record for each entry. `encoding` is that of XML which declares none."""
-    feed: list[Element] = []
-    number, base = 0, site
+    shared = _shared(entry for entry in _entries(path, encoding, site, []))
     notes: list[str] = []
+    for number, entry in enumerate(_entries(path, encoding, site, notes), start=1):
+        yield _record(number, entry, shared)
+    yield from (Remark(Kind.NOTED, path.name, note) for note in notes)
+
+
+def _entries(path: Path, encoding: str, site: str, notes: list[str]) -> Iterator[Entry]:
+    """The entries, each of which is dropped before the next one."""
+    feed: list[Element] = []
+    base = site
     for event, element in events(path, encoding, notes):
         name = _short(element.tag)
         if event == "start":
@@ -84,11 +93,15 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
         elif element.tag.startswith(WORDPRESS):
             raise Unreadable(_("This is a WordPress export, not a feed; use --format wxr."))
         elif name in ENTRIES:
-            number += 1
-            yield _record(number, Entry(element, feed, base))
+            yield Entry(element, feed, base)
             for one in feed:
                 _drop_entries(one)
-    yield from (Remark(Kind.NOTED, path.name, note) for note in notes)
+
+
+def _shared(entries: Iterable[Entry]) -> set[int]:
+    """The hashes of the guids that several entries have, whose links or headlines differ."""
+    first: dict[int, int] = {}
+    return {key for entry in entries if (key := hash(entry.guid)) and first.setdefault(key, entry.mark) != entry.mark}
 
 
 def _head(name: str, element: Element, feed: list[Element]) -> list[Element]:
@@ -149,12 +162,27 @@ class Entry:
 
     @property
     def guid(self) -> str:
-        """Its guid or URL, by which former versions identified it. Raises `Refused`."""
-        found = self._text("guid", "atom:id") or self._element.get(_ABOUT, "") or _link(self._element)
-        if not found:
+        """Its guid or URL, by which former versions identified it; or ""."""
+        return self._text("guid", "atom:id") or self._element.get(_ABOUT, "") or _link(self._element)
+
+    @property
+    def mark(self) -> int:
+        """A hash of what tells it apart from others with its guid."""
+        return hash((_link(self._element), self._title()))
+
+    def ids(self, shared: Collection[int]) -> tuple[str, ...]:
+        """Its external id, and others that it may have got before. Raises `Refused`.
+
+        If `shared` contains the hash of its guid, other entries have it, too: link and headline are part of the id.
+        """
+        if not self.guid:
             message = _("is missing, and so is the link; without either, a repeated import would create duplicates")
             raise Refused("guid", message)
-        return found
+        external_id = with_source(self.guid, self.source)
+        if hash(self.guid) not in shared:
+            return tuple(dict.fromkeys([external_id, self.guid]))
+        mark = digest({"link": _link(self._element), "title": self._title()})
+        return tuple(dict.fromkeys([f"{external_id}#{mark}", external_id, self.guid]))
 
     def fields(self) -> dict[str, object]:
         """The record's fields. Raises `Refused`."""
@@ -162,7 +190,6 @@ class Entry:
         names = [author.name for author in authors if author.name]
         summary, body = self._summary_and_body()
         return {
-            "external_id": with_source(self.guid, self.source),
             "title": self._title(),
             "summary": Truncator(plain(summary).strip()).chars(SUMMARY),
             "body": body + self._media(body),
@@ -177,10 +204,13 @@ class Entry:
         }
 
     def _date(self) -> str | None:
-        """The first date that is not missing or zero, in ISO 8601 with an offset. Raises `Refused`."""
+        """The first date that is not missing or zero, in ISO 8601 with an offset; an unclear one as it is."""
         dates = (self._text(name) for name in DATES)
         text = next((date for date in dates if not is_missing(date)), None)
-        return None if text is None else self._noted(parse_time("date", text))
+        try:
+            return None if text is None else self._noted(parse_time("date", text))
+        except Refused:
+            return text
 
     def _noted(self, parsed: Parsed) -> str:
         if parsed.note:
@@ -200,6 +230,7 @@ class Entry:
         if element is None or element.get("src"):
             return ""
         html = _html(element).strip()
+        self.notes += losses(html) if self._base else []
         base = complete(self._base, element.get(_BASE, ""))
         return clean_html(html, base=base) if base else html
 
@@ -232,13 +263,14 @@ class Entry:
         return "" if element is None else (element.text or "").strip()
 
 
-def _record(number: int, entry: Entry) -> Record | Remark:
+def _record(number: int, entry: Entry, shared: Collection[int]) -> Record | Remark:
     place = _("item %(number)d") % {"number": number}
     if entry.kind:
         return Remark(Kind.FOREIGN, place, entry.kind)
     try:
-        fields = entry.fields()
-        return Record(place, fields, tuple(entry.notes), former_id=entry.guid)
+        external_id, *former_ids = entry.ids(shared)
+        fields = {"external_id": external_id, **entry.fields()}
+        return Record(place, fields, tuple(entry.notes), former_ids=tuple(former_ids))
     except Refused as error:
         return Remark(Kind.FAILED, place, str(error))
     except RecursionError:

@@ -45,6 +45,7 @@ _ISO = re.compile(
     r"(?P<date>\d{4}-?(?:\d\d-?\d\d|W\d\d-?\d))[Tt ]+(?P<clock>\d\d(?::?\d\d(?::?\d\d(?:[.,]\d+)?)?)?)\s*"
     r"(?P<zone>[Zz]|[A-Za-z]{2,5}|[+-]\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?)?"
 )
+_BARE = re.compile(r"(?:^\d{4}-\d\d-\d\d|\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)$")
 _LAST_MINUTE = _LAST_SECOND = 59
 
 
@@ -56,7 +57,10 @@ class Parsed(NamedTuple):
 
 
 def parse_time(name: str, value: object, *, zone: tzinfo | None = None) -> Parsed:
-    """The instant of a text; `zone` is that of times without one. Raises `Refused`, which names the field `name`."""
+    """The instant of a text. Raises `Refused`, which names the field `name`.
+
+    `zone` is that of times without one, not of times with an unknown one.
+    """
     text = str(value).strip()
     try:
         found = _from_iso(text) or _from_mail(text)
@@ -66,10 +70,10 @@ def parse_time(name: str, value: object, *, zone: tzinfo | None = None) -> Parse
         message = _('"%(value)s" is not a time such as 2026-11-21T07:00:00+08:00')
         raise Refused(name, message % {"value": text[:40]})
     moment, note = found
-    if moment.tzinfo is None and zone is None:
+    if moment.tzinfo is None and (zone is None or not _BARE.search(text)):
         message = _('"%(value)s" has no known time zone; add an offset such as +08:00 or Z')
         raise Refused(name, message % {"value": text[:60]})
-    return Parsed(_in_range(name, moment if moment.tzinfo else moment.replace(tzinfo=zone)), note)
+    return Parsed(_in_range(name, moment if moment.tzinfo else moment.replace(tzinfo=zone), text), note)
 
 
 def is_missing(value: object) -> bool:
@@ -193,12 +197,12 @@ def _offset_note(text: str, name: str, found: re.Match[str], distance: timedelta
     return ""
 
 
-def _in_range(name: str, moment: datetime) -> datetime:
+def _in_range(name: str, moment: datetime, text: str) -> datetime:
     try:
         in_utc = moment.astimezone(UTC)
     except OverflowError:
         in_utc = None
     if in_utc is None or not EARLIEST <= in_utc < LATEST:
-        years = {"first": EARLIEST.year, "last": LATEST.year}
-        raise Refused(name, _("lies outside the years %(first)d to %(last)d") % years)
+        shown = {"value": text[:40], "first": EARLIEST.year, "last": LATEST.year}
+        raise Refused(name, _('"%(value)s" lies outside the years %(first)d to %(last)d') % shown)
     return in_utc

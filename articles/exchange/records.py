@@ -78,7 +78,7 @@ class Record:
     place: str
     fields: Mapping[str, object]
     notes: tuple[str, ...] = ()
-    former_id: str = ""  #: the external id that former versions gave it, which is not unique across sources
+    former_ids: tuple[str, ...] = ()  #: external ids that other versions of it had, which are not unique
 
 
 @dataclass(frozen=True, slots=True)

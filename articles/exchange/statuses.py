@@ -90,6 +90,12 @@ class Timetable:
         note = _("private; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)
 
+    def held(self, word: str, times: Times) -> Outcome:
+        """The outcome for an article one of whose times is unclear: a draft, unless it is not approved anyway."""
+        status = _status(word.lower())
+        kept = status if status in Status.unapproved() else Status.DRAFT
+        return Outcome(kept, times.publish_at, held=True, note=_("imported as a draft") if kept != status else "")
+
     def _published(self, times: Times) -> Outcome:
         publish_at = times.publish_at or times.published_at or times.embargo_until
         if publish_at is None:  # the present time would be invented, and would lead every list

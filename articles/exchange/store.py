@@ -121,23 +121,24 @@ class Change:
 
 
 def _known(chunk: Iterable[ImportedArticle]) -> dict[str, Article]:
-    """The stored articles by the external ids of the file."""
+    """The stored articles by the external ids of the file, each once."""
     found = _ids([item.external_id for item in chunk])
-    former = [item for item in chunk if item.former_id and item.external_id not in found]
-    found_before = _ids([item.former_id for item in former if item.former_id != item.external_id])
+    former = [item for item in chunk if item.former_ids and item.external_id not in found]
+    found_before = _ids([each for item in former for each in item.former_ids])
     articles = {article.pk: article for article in lock_by_ids(Article, [*found.values(), *found_before.values()])}
     # Those that were deleted before they could be locked are new again.
     known = {external_id or "": articles[pk] for external_id, pk in found.items() if pk in articles}
+    free = {each: articles[pk] for each, pk in found_before.items() if pk in articles and pk not in found.values()}
     for item in former:
-        before = articles.get(found_before.get(item.former_id, 0))
-        if before is not None and _is_same(before, item):
-            known[item.external_id] = before
+        same = [each for each in item.former_ids if each in free and _is_same(free[each], item)]
+        if same:
+            known[item.external_id] = free.pop(same[0])
     return known
 
 
 def _is_same(article: Article, item: ImportedArticle) -> bool:
     """Whether an id that is not unique across sources means this article."""
-    return article.title == item.lines["title"] or Fingerprint.on(article).content == item.former_digest
+    return article.title == item.lines["title"] or Fingerprint.on(article).content in item.former_digests
 
 
 def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
@@ -149,7 +150,7 @@ def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: d
 
 def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
     last = Fingerprint.on(article)
-    content = last.content not in {item.digest, item.former_digest}
+    content = last.content not in {item.digest, *item.former_digests}
     no_longer_held = last.held and not item.held
     untouched = last.state == signature(article) and not _is_visible(article, now) and not is_bound
     return Change(article, item, content, state=(content or no_longer_held) and untouched)

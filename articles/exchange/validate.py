@@ -16,6 +16,8 @@ from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
 from articles.exchange.digest import ImportedArticle
 from articles.exchange.external_id import shortened
+from articles.exchange.losses import losses
+from articles.exchange.outside_times import Parsed
 from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
 from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
 from articles.images import unknown_images
@@ -23,7 +25,10 @@ from articles.models import LINES, Article, Channel, Correction, CoverMode, Tag
 from articles.text import add_paragraphs, clean_html, plain_text, references, visible
 
 Moments = Mapping[str, datetime | None]
-_TIMES = ("publish_at", "published_at", "embargo_until", "unpublish_at", "text_changed_at")
+_DECIDING = ("publish_at", "published_at", "embargo_until", "unpublish_at")
+"""Times that decide from when to when readers see an article."""
+
+_TIMES = (*_DECIDING, "text_changed_at")
 
 LONGEST_BODY = 1_000_000
 """Characters; with four bytes each it still fits into one database statement."""
@@ -59,17 +64,20 @@ class Checker:
         notes: list[str] = []
         lines = {name: read.line(source, name, length_of(Article, name), notes) for name in LINES}
         lines["title"] = lines["title"] if visible(lines["title"]).strip() else _first_words(source, notes)
-        found = {name: read.moment(source, name) for name in _TIMES}
+        found, unclear = _moments(source)
         moments = {name: parsed and parsed.moment for name, parsed in found.items()}
+        if "embargo_until" in unclear:  # or it would go live at its time, once it is approved, without the embargo
+            moments["publish_at"] = None
         times = Times(moments["publish_at"], moments["published_at"], moments["embargo_until"])
-        outcome = self._timetable.decide(_status(source), times)
+        decide = self._timetable.held if any(name in unclear for name in _DECIDING) else self._timetable.decide
+        outcome = decide(_status(source), times)
         article = self._article(record, source, lines, moments, outcome, notes)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
         lost = (
             _("the images of its cover do not exist here; the cover is chosen from the text") if has_lost_cover else ""
         )
         converted = [f"{name}: {parsed.note}" for name, parsed in found.items() if parsed and parsed.note]
-        return article, "; ".join(filter(None, [outcome.note, *converted, *notes, lost]))
+        return article, "; ".join(filter(None, [*unclear.values(), outcome.note, *converted, *notes, lost]))
 
     def _article(
         self,
@@ -81,15 +89,16 @@ class Checker:
         notes: list[str],
     ) -> ImportedArticle:
         cover_mode, cover = _cover(source)
+        former_ids = tuple(map(shortened, record.former_ids))
         return ImportedArticle(
             external_id=shortened(read.line(source, "external_id", LONGEST_BODY)) or f"sha:{digest(record.fields)}",
-            former_id=shortened(record.former_id),
+            former_ids=former_ids,
             digest=digest(source),
-            former_digest=digest({**source, "external_id": shortened(record.former_id)}) if record.former_id else "",
+            former_digests=frozenset(digest({**source, "external_id": former}) for former in former_ids),
             held=outcome.held,
             lines=lines,
             slug=read.slug(source, SLUG, title=lines["title"]),
-            body=_body(source),
+            body=_body(source, notes),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON, notes),
             retraction_notice=_retraction_notice(source, outcome, notes),
@@ -115,6 +124,18 @@ class Checker:
 
     def _past(self, moment: datetime | None) -> datetime | None:
         return moment if moment and moment <= self._timetable.now else None
+
+
+def _moments(source: read.Fields) -> tuple[dict[str, Parsed | None], dict[str, str]]:
+    """The times of a record, None for missing and unclear ones; and what is wrong with the unclear ones, by name."""
+    found: dict[str, Parsed | None] = {}
+    unclear: dict[str, str] = {}
+    for name in _TIMES:
+        try:
+            found[name] = read.moment(source, name)
+        except Refused as error:
+            found[name], unclear[name] = None, str(error)
+    return found, unclear
 
 
 def _first_words(source: read.Fields, notes: list[str]) -> str:
@@ -145,8 +166,9 @@ def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
     return (CoverMode.AUTO, ()) if unknown_images(cover) else (mode, cover)
 
 
-def _body(source: read.Fields) -> str:
+def _body(source: read.Fields, notes: list[str]) -> str:
     body = read.text(source, "body", LONGEST_BODY)
+    notes += losses(body)
     if not _is_html(source):
         body = add_paragraphs(body)
     body = _relative(clean_html(body))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
+from articles.exchange.losses import losses
 from articles.text import add_paragraphs, clean_html
 
 _BLOCKS = "<!-- wp:"
@@ -97,6 +98,7 @@ def render(post: Post) -> Body:
     _put_footnotes(body, post.footnotes)
     _drop_dynamic_blocks(body)
     _put_featured(body, post)
+    body.notes += losses(body.html)
     body.html = _EMPTY.sub("", clean_html(body.html, base=post.site))
     return body
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.lengths import BODY_LENGTH, TITLE_LENGTH
+from articles.models.names import NameField
 
 
 class ArticleTemplateQuerySet(models.QuerySet["ArticleTemplate"]):
@@ -23,7 +24,7 @@ class ArticleTemplateQuerySet(models.QuerySet["ArticleTemplate"]):
 class ArticleTemplate(models.Model):
     """The text and tags with which an article of a channel, or of any, may begin."""
 
-    name = models.CharField(_("name"), max_length=80, help_text=_("Such as “Match report”."))
+    name = NameField(_("name"), max_length=80, help_text=_("Such as “Match report”."))
     channel = models.ForeignKey(
         "articles.Channel",
         on_delete=models.CASCADE,
@@ -47,4 +48,4 @@ class ArticleTemplate(models.Model):
         constraints = [models.UniqueConstraint(fields=["channel", "name"], name="article_template_name")]
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)

@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.names import NameField
+
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     """Queries for saved views."""
@@ -30,7 +32,7 @@ class SavedView(models.Model):
     QUERY_LENGTH = 1000
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="article_views")
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
+    name = NameField(_("name"), max_length=NAME_LENGTH)
     query = models.CharField(max_length=QUERY_LENGTH, help_text=_("Query string of the list."))
     shared = models.BooleanField(_("shared with newsroom"), default=False)
     position = models.PositiveIntegerField(default=0)
@@ -44,7 +46,7 @@ class SavedView(models.Model):
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="saved_view_name")]
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
     def cursor_for(self, user: Any) -> tuple[int, str]:
         """Its sort key among its owner's views, or among shared ones."""

@@ -58,14 +58,24 @@ def tag_all(names_of: Mapping[int, Collection[str]], tags: Mapping[str, Tag] | N
 
 
 def users_named(names: Iterable[str]) -> dict[str, AbstractBaseUser]:
-    """The users with these names or e-mail addresses, by the name given; an address that two users share is ignored."""
+    """The users with these names or e-mail addresses, by the name given, in any case.
+
+    A name or an address that several users share, up to case, is ignored, unless it is exactly the name of one.
+    """
     wanted = set(names)
-    all_users = get_user_model()._default_manager.annotate(address=Lower("email"))
-    users = list(all_users.filter(Q(username__in=wanted) | Q(address__in={name.lower() for name in wanted})))
-    shared = Counter(user.address for user in users)
-    by_address = {user.address: user for user in users if shared[user.address] == 1}
-    known = by_address | {user.get_username().lower(): user for user in users}
-    return {name: known[name.lower()] for name in wanted if name.lower() in known}
+    small = {name.lower() for name in wanted}
+    all_users = get_user_model()._default_manager.annotate(address=Lower("email"), called=Lower("username"))
+    users = list(all_users.filter(Q(username__in=wanted) | Q(called__in=small) | Q(address__in=small)))
+    known = _unshared((user.address, user) for user in users)
+    known |= _unshared((user.get_username().lower(), user) for user in users)
+    exact = {user.get_username(): user for user in users}
+    return {name: found for name in wanted if (found := exact.get(name) or known.get(name.lower()))}
+
+
+def _unshared(pairs: Iterable[tuple[str, AbstractBaseUser]]) -> dict[str, AbstractBaseUser]:
+    found = list(pairs)
+    counts = Counter(key for key, _user in found)
+    return {key: user for key, user in found if counts[key] == 1}
 
 
 def _new_channel(name: str, *, slug: str, description: str, position: int | None, enabled: bool) -> Channel:

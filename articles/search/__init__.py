@@ -3,7 +3,7 @@
 from articles.search.highlight import highlighted, snippet
 from articles.search.indexing import index, index_stored, reconcile_index, reindex
 from articles.search.query import RANKED, Found, find, find_texts
-from articles.search.terms import Query
+from articles.search.terms import Query, however_written
 
 __all__ = [
     "Found",
@@ -11,6 +11,7 @@ __all__ = [
     "RANKED",
     "find",
     "find_texts",
+    "however_written",
     "highlighted",
     "index",
     "index_stored",

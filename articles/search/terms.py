@@ -39,6 +39,9 @@ _RUN = re.compile(
 )
 """A word or run; U.S., 10,000 and e-mail are one word each, as US, 10000 and email."""
 
+_BETWEEN_LETTERS = "[\u00ad\u200b-\u200f\u2060\ufeff\u064b-\u0652.\u2010\u2011-]?"
+_BETWEEN_DIGITS = "[\u00ad\u200b-\u200f\u2060\ufeff,.'’\u00a0\u202f]?"
+_SHORT = 4
 _COMMON = frozenset("a an and are as at be by for from in is it of on or that the this to was with".split())  # noqa: SIM905
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -94,6 +97,19 @@ def _parts(run: str, begin: int) -> Iterator[Piece]:
         end = found.places[last + 1] if last + 1 < len(found.plain) else len(run)
         begins = tuple(begin + place for place in found.places[first : last + 1])
         yield Piece(found.plain[first : last + 1], begins, begin + end)
+
+
+def however_written(word: str) -> str:
+    """A regular expression of databases and Python for texts that are not indexed: `word` with what may be within it.
+
+    That is, hidden characters, separators of digits, the points of initials and a hyphen; "" if it has no letters.
+    """
+    letters = normalise(word[:_MAX_LENGTH]).plain
+    if len(letters) < 2:  # noqa: PLR2004 (nothing is between)
+        return ""
+    between = _BETWEEN_DIGITS if letters.isdecimal() else _BETWEEN_LETTERS
+    edge = r"\b" if letters.isascii() and len(letters) < _SHORT else ""  # or "us" would be in "bus"
+    return f"{edge}{between.join(letters)}{edge}"
 
 
 def index_terms(text: str) -> str:

@@ -28,6 +28,7 @@ from articles.text.sanitize import (
     foreign_tags,
     is_harmless,
     join_blocks,
+    lost_tags,
     plain_text,
 )
 from articles.text.sequences import Budget
@@ -83,6 +84,7 @@ __all__ = [
     "foreign_media",
     "in_full",
     "foreign_tags",
+    "lost_tags",
     "format_time",
     "format_time_briefly",
     "format_time_exactly",

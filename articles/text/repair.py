@@ -1,13 +1,16 @@
 """Repair HTML of other programs before it is sanitised, so that what readers saw there is not lost.
 
-Fallbacks of scripts are unwrapped, lazily loaded images get their address, embedded players become links, links within
-the page keep their targets, and the bold wrapper of Google Docs is removed. One pass, linear in time.
+Lists of word processors become lists, fallbacks of scripts are unwrapped, lazily loaded images get their address,
+embedded players become links, links within the page keep their targets, and the bold wrapper of Google Docs is removed.
+Linear in time.
 """
 
 from __future__ import annotations
 
 import re
 from html import escape, unescape
+
+from articles.text.office import without_office
 
 PREFIX = "anchor-"
 """Of the ids of targets within a text, so that they cannot be those of the page."""
@@ -34,6 +37,7 @@ _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)\b", re.IGNORECASE)
 
 def repair(html: str) -> str:
     """`html` with the same visible content for a parser without scripts and plug-ins."""
+    html = without_office(html)
     return _Repair(html).html() if _SUSPECT.search(html) else html
 
 

@@ -93,10 +93,33 @@ SCHEMES = {"http", "https", "mailto", "tel"}
 _CARRIERS = {"div", "span", "section", "article", "center", "font", "iframe", "tt", "o"}
 """Tags that can be removed without loss: their text stays, or a link replaces them."""
 
+_AROUND = {
+    *("html", "head", "body", "title", "meta", "link", "base", "xml", "main", "header", "footer", "nav", "aside"),
+    *(
+        "address",
+        "hgroup",
+        "fieldset",
+        "legend",
+        "label",
+        "big",
+        "strike",
+        "acronym",
+        "nobr",
+        "wbr",
+        "bdi",
+        "bdo",
+        "data",
+    ),
+    *("ruby", "rb", "rt", "rp", "dir", "menu", "noscript"),
+}
+"""More of those, which only whole pages and old editors write."""
+
 _CITE = re.compile(r"cite", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0]")
-_TAG = re.compile(r"<([a-z][a-z0-9]*)", re.IGNORECASE)
+_TAG = re.compile(r"<([a-z][a-z0-9-]*)", re.IGNORECASE)
+
+_PLAYER = re.compile(r"<(object|embed|iframe)\b", re.IGNORECASE)
 
 _BLOCK = re.compile(
     r"<(/?)(address|article|aside|audio|blockquote|center|details|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main"
@@ -118,7 +141,7 @@ def clean_html(body: str, *, base: str = "") -> str:
     Tags that are nested too deeply are removed (`articles.text.nesting`), so the time is linear. If `base` is given,
     relative URLs are resolved against it.
     """
-    body = repair(limit_nesting(body))
+    body = limit_nesting(repair(body))  # which drops the tags that are to be repaired
     relative = partial(complete, base) if base else None
     checked = _with_known_scheme if _CITE.search(body) else None
     ids = targets(body)
@@ -165,6 +188,20 @@ def complete(base: str, address: str) -> str:
 def foreign_tags(body: str) -> list[str]:
     """The tags of `body` that sanitising removes with a loss, such as "script"."""
     return sorted({tag.lower() for tag in _TAG.findall(body)} - TAGS - _CARRIERS)
+
+
+def lost_tags(body: str) -> list[str]:
+    """Those of another program's HTML: what is repaired, such as players with an address, is not lost."""
+    found = {tag.lower() for tag in _TAG.findall(body)} - TAGS - _AROUND - _CARRIERS | _players_in(body)
+    if not found:
+        return []
+    repaired = repair(body)
+    lost_players = _players_in(body) if repaired.count("<a ") == body.count("<a ") else set()
+    return sorted({*foreign_tags(repaired)} - _AROUND | lost_players)
+
+
+def _players_in(body: str) -> set[str]:
+    return {tag.lower() for tag in _PLAYER.findall(body)}
 
 
 def plain_text(body: str) -> str:

@@ -29,6 +29,7 @@ class LimitedBackend(ModelBackend):
         """
         if username is None or password is None:
             return None
+        username = _stored(username)
         attempt = Attempt.of(request, username)
         with attempt.checking():
             user = super().authenticate(request, username, password, **kwargs)
@@ -47,3 +48,10 @@ class LimitedBackend(ModelBackend):
         return user
 
     aauthenticate = BaseBackend.aauthenticate  # type: ignore[assignment]
+
+
+def _stored(username: str) -> str:
+    """The name of the account as it is stored: people do not type capitals as they were once given."""
+    users = User.objects.filter(username__iexact=username).values_list("username", flat=True)
+    same = [name for name in users if name.casefold() == username.casefold()]
+    return same[0] if len(same) == 1 and username not in same else username

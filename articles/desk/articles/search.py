@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import reduce
 from operator import and_
@@ -13,7 +14,7 @@ from django.db.models.functions import Left
 
 from articles.desk.bounded import MOST
 from articles.models import LINES, Article, Update, in_any, with_releases
-from articles.search import find_texts
+from articles.search import find_texts, however_written
 from articles.text import plain_text
 
 SEARCHED = 20_000
@@ -34,6 +35,7 @@ MOST_FOUND = 200
 _BEST_OF = 40  # articles among which those with the words in their headline come first
 _READ = 100_000  # characters of a body that are compared without its markup
 
+_HEADLINES = ("title", "update__approved__title", "update__draft__title")
 _NEWER = ("update__approved__title", "update__draft__title")
 
 
@@ -71,6 +73,9 @@ def _in_lines(word: str) -> Q:
     found = Q(pk__in=tagged)
     for column in columns:
         found |= Q(**{f"{column}__icontains": word})
+    if pattern := however_written(word):
+        for column in _HEADLINES:
+            found |= Q(**{f"{column}__iregex": pattern})
     return found
 
 
@@ -90,12 +95,22 @@ def _updates(words: list[str]) -> Iterator[int]:
 
 def _with_bodies(words: list[str], rows: QuerySet[Any], key: str, body: str) -> Iterator[int]:
     """Keys of the rows whose body has each word, not counting its markup."""
-    found = rows.filter(reduce(and_, (Q(**{f"{body}__icontains": word}) for word in words), Q()))
+    found = rows.filter(reduce(and_, (_in_body(word, body) for word in words), Q()))
     for pk, start in found.order_by("-pk").values_list(key, Left(body, _READ))[:MOST_FOUND]:
         if len(start) == _READ or _has(plain_text(start), words):
             yield pk
 
 
+def _in_body(word: str, body: str) -> Q:
+    pattern = however_written(word)
+    return Q(**{f"{body}__icontains": word}) | (Q(**{f"{body}__iregex": pattern}) if pattern else Q())
+
+
 def _has(text: str, words: list[str]) -> bool:
     folded = text.casefold()
-    return all(word.casefold() in folded for word in words)
+    return all(word.casefold() in folded or _is_written(word, text) for word in words)
+
+
+def _is_written(word: str, text: str) -> bool:
+    pattern = however_written(word)
+    return bool(pattern) and re.search(pattern, text, re.IGNORECASE) is not None

@@ -1,125 +1,116 @@
-"""Generated feeds: nothing is earlier or more public than the file says, and no entry is lost without a remark."""
+"""Generated files: nothing is earlier or more public than they say, or lost without a line in the report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from html import escape
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from articles.exchange import READERS, Checker, PastDue, Remark, Timetable
+from articles.exchange import READERS, Checker, PastDue, Record, Timetable, Unreadable, shows_unknown
 from articles.exchange.outside_times import Parsed
 from articles.exchange.records import Refused
 from articles.models import Article
+from tests.articles.exchange.generated import FORMATS, Story
 
 pytestmark = pytest.mark.django_db
 
-FILES = int(os.environ.get("FUZZED_FILES", "200"))
+FILES = int(os.environ.get("FUZZED_FILES", "120"))
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
-OFFSETS = {
-    "+0000": 0, "GMT": 0, "Z": 0, "-0000": 0, "+08": 480, "-05": -300, "+0530": 330, "+02:00": 120, "GMT+2": 120,
-    "UTC-0330": -210, "EST": -300, "CEST": 120, "GMT+0100 (CET)": 60,
-    "+8": None, "+800": None, "BST": None, "IST": None, "": None, "+2400": None, "+0899": None, "XYZ": None,
-}  # fmt: skip
-"""Minutes of what may stand behind a time; None is unclear."""
-
-YEARS = {"2020": 2020, "2125": 2125, "20": 2020, "-0001": None, "0000": None, "120": None, "0020": None, "20200": None}
-ENCODINGS = {"utf-8": "utf-8", "gb2312": "gb18030", "gbk": "gb18030", "utf-16": "utf-16"}
-TITLES = ["Fog", "港湾", "", "\u200b", "x" * 300, "A\x0bB", "&nbsp;"]
+MANY = 300
+"""Files in which each mutant is found."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """An entry of a feed, and when and whether readers may see it."""
-
-    xml: str
-    instant: datetime | None
-    is_public: bool
-
-
-def entry(number: int, random: Random) -> Entry:
-    offset, year = random.choice([*OFFSETS]), random.choice([*YEARS, "2020", "2020"])
-    minutes, full_year = OFFSETS[offset], YEARS[year]
-    second = random.choice([0, 7, 59, 60])
-    instant = None
-    if minutes is not None and full_year is not None:
-        zone = timezone(timedelta(minutes=minutes))
-        instant = datetime(full_year, 3, 2, 23, 59, tzinfo=zone) + timedelta(seconds=second)
-    weekday = random.choice(["Mon, ", "", "mon "])
-    date = f"{weekday}2 {random.choice(['Mar', 'March'])} {year} 23:59:{second:02} {offset}".strip()
-    state = random.choice(["", "", "", "yes", "no"])
-    control = f"<app:control><app:draft>{state}</app:draft></app:control>" if state else ""
-    reply = random.choice(["", "", "", '<thr:in-reply-to ref="x"/>'])
-    title = escape(random.choice(TITLES)).replace("&amp;nbsp;", "&#160;")
-    xml = (
-        f"<item><title>{title}</title><guid>{random.choice(['7', 'urn:x:', 'y' * 300])}{number}</guid>"
-        f"<pubDate>{date}</pubDate><description>Text.</description>{control}{reply}</item>"
-    )
-    return Entry(xml, instant, state != "yes" and not reply)
-
-
-def write(path: Path, entries: list[Entry], random: Random) -> None:
-    declared = random.choice([*ENCODINGS])
-    app = random.choice(["http://www.w3.org/2007/app", "http://purl.org/atom/app#"])
-    head = f'<rss xmlns:app="{app}" xmlns:thr="http://purl.org/syndication/thread/1.0"><channel>'
-    text = f'<?xml version="1.0" encoding="{declared}"?>{head}{"".join(one.xml for one in entries)}</channel></rss>'
-    path.write_bytes((random.choice(["", "\n\n"]) + text).encode(ENCODINGS[declared]))
-
-
-def faults(path: Path, entries: list[Entry]) -> Iterator[str]:
+def faults(form: str, path: Path, stories: list[Story]) -> Iterator[str]:
     """What the import of the file gets wrong."""
+    try:
+        found = [
+            one for one in READERS["rss" if form == "atom" else form](path, encoding="utf-8") if one.place != path.name
+        ]
+    except Unreadable as error:
+        yield f"refused: {error}"
+        return
+    if any(shows_unknown(one) for one in found if isinstance(one, Record)):
+        if not any(one.is_misspelt and one.is_public for one in stories):
+            yield "the whole file is refused"
+        return
+    if len(found) != len(stories):
+        yield f"{len(stories) - len(found)} stories lost"
     checker = Checker(Timetable(now=NOW, past_due=PastDue.HOLD))
-    found = [one for one in READERS["rss"](path, encoding="utf-8") if one.place != path.name]
-    if len(found) != len(entries):
-        yield f"{len(entries) - len(found)} entries lost"
-    for given, record in zip(entries, found, strict=False):
-        if isinstance(record, Remark):
-            continue
-        try:
-            article, _note = checker.check(record)
-        except Refused:
-            continue
-        if article.status not in Article.Status.visible():
-            continue
-        if not given.is_public or given.instant is None:
-            yield f"public: {given.xml}"
-        elif article.publish_at is None or article.publish_at < given.instant:
-            yield f"early: {article.publish_at}: {given.xml}"
+    seen: dict[str, str] = {}
+    for story, record in zip(stories, found, strict=False):
+        if isinstance(record, Record):
+            yield from (f"{fault}: {story.written}" for fault in _faults(story, record, checker, seen))
 
 
-def all_faults(folder: Path, files: int) -> Iterator[str]:
+def _faults(story: Story, record: Record, checker: Checker, seen: dict[str, str]) -> Iterator[str]:
+    try:
+        article, note = checker.check(record)
+    except Refused:
+        return  # a line of the report
+    if story.word not in article.body + article.lines["title"] and not (note or record.notes):
+        yield f"its text is lost without a note: {article.body}"
+    if seen.setdefault(article.external_id, story.word) != story.word:
+        yield "it has the id of another one"
+    if article.status not in Article.Status.visible():
+        return
+    live = max(filter(None, [article.publish_at, article.embargo_until]), default=None)
+    if not story.is_public or story.instant is None or story.is_misspelt:
+        yield "it is public"
+    elif live is None or live < story.instant:
+        yield f"it is public from {live} on"
+
+
+def all_faults(folder: Path, files: int, *, forms: tuple[str, ...] = tuple(FORMATS)) -> Iterator[str]:
     for seed in range(files):
-        random, path = Random(seed), folder / "feed.xml"  # noqa: S311 (repeatable)
-        entries = [entry(number, random) for number in range(random.randint(1, 4))]
-        write(path, entries, random)
-        yield from faults(path, entries)
+        random, form = Random(seed), forms[seed % len(forms)]  # noqa: S311 (repeatable)
+        content, stories = FORMATS[form](random, random.randint(1, 4))
+        path = folder / "file"
+        path.write_bytes(content)
+        yield from (f"{form}, seed {seed}: {fault}" for fault in faults(form, path, stories))
 
 
-def test_generated_feeds_are_neither_early_nor_public_nor_lost(tmp_path: Path) -> None:
+def test_generated_files_are_neither_early_nor_public_nor_lost(tmp_path: Path) -> None:
     """`make fuzz` generates 100,000."""
     assert next(all_faults(tmp_path, FILES), None) is None
 
 
-def test_a_parser_that_guesses_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def guess(_name: str, value: object) -> Parsed:
+def _guess(_name: str, value: object, **_zone: object) -> Parsed:
+    try:
+        found = parsedate_to_datetime(str(value))
+    except ValueError:
         try:
-            found = parsedate_to_datetime(str(value))
+            found = datetime.fromisoformat(str(value))
         except ValueError:
             found = NOW
-        return Parsed(found if found.tzinfo else found.replace(tzinfo=UTC))
-
-    monkeypatch.setattr("articles.exchange.feeds.parse_time", guess)
-
-    assert next(all_faults(tmp_path, 50), None) is not None
+    return Parsed(found if found.tzinfo else found.replace(tzinfo=UTC))
 
 
-def test_a_reader_that_ignores_drafts_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.exchange.feeds.Entry._status", lambda _entry: "published")
+MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
+    "times of feeds are guessed": ("rss", "articles.exchange.feeds.parse_time", _guess),
+    "times of records are guessed": ("jsonl", "articles.exchange.fields.parse_time", _guess),
+    "times of cells are guessed": ("csv", "articles.exchange.fields.parse_time", _guess),
+    "times of entries are guessed": ("atom", "articles.exchange.feeds.parse_time", _guess),
+    "times of Ghost are guessed": ("ghost", "articles.exchange.fields.parse_time", _guess),
+    "drafts of feeds are public": ("atom", "articles.exchange.feeds.Entry._status", lambda _entry: "published"),
+    "passwords are ignored": ("jsonl", "articles.exchange.validate._status", lambda source: source["status"]),
+    "misspelt fields are ignored": ("csv", "tests.articles.exchange.test_fuzz.shows_unknown", lambda _record: ""),
+    "restricted posts are public": ("ghost", "articles.exchange.ghost._status", lambda post, _meta: post["status"]),
+    "copied ids are one": ("rss", "articles.exchange.feeds._shared", lambda _entries: set()),
+    "copied ids of posts are one": (
+        "wxr", "articles.exchange.wordpress.Site.external_id", lambda _site, post: post.get("guid") or "x",
+    ),
+}  # fmt: skip
+"""A format, what is replaced and by what: each breaks the rule that it names."""
 
-    assert next(all_faults(tmp_path, 50), None) is not None
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_reader_that_breaks_a_rule_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    form, target, replacement = MUTANTS[name]
+    monkeypatch.setattr(target, replacement)
+
+    assert next(all_faults(tmp_path, MANY, forms=(form,)), None) is not None

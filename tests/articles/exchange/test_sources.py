@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,19 @@ def test_posts_with_a_copied_guid_are_two_articles(tmp_path: Path) -> None:
     assert Article.objects.get(title="Original").external_id == "https://gazette.example/?p=1"
 
 
+@pytest.mark.parametrize("guid", ["1701", "https://first.example/?p=1"])
+def test_entries_with_a_copied_guid_are_two_articles_in_any_order(tmp_path: Path, guid: str) -> None:
+    item = f"<item><title>%s</title><guid>{guid}</guid>{DATED}<description>Text.</description></item>"
+    fog, market, tide = (item % title for title in ("Fog", "Market", "Tide"))
+    import_xml(tmp_path, rss(fog))
+    Article.objects.update(external_id=guid)  # as former versions stored it
+
+    assert import_xml(tmp_path, rss(market + fog)).summary == counts(created=1, skipped=1)
+    assert import_xml(tmp_path, rss(fog + market)).summary == counts(skipped=2)
+    assert import_xml(tmp_path, rss(tide + market + fog)).summary == counts(created=1, skipped=2)
+    assert titles() == {"Fog", "Market", "Tide"}
+
+
 @pytest.mark.parametrize("length", [191, 192, 500, 5000])
 def test_ids_may_have_any_length(tmp_path: Path, length: int) -> None:
     long = "x" * (length - 1)
@@ -163,6 +177,24 @@ def test_the_first_words_replace_a_headline_that_shows_nothing(tmp_path: Path, t
 
     assert result.remarks == ["line 1: note: has no title; its first words become the headline"]
     assert titles() == {"Low water tonight"}
+
+
+@pytest.mark.parametrize("form", ["wxr", "jsonl", "rss"])
+def test_the_report_names_elements_that_are_removed_and_why(tmp_path: Path, form: str) -> None:
+    body = "<p>A</p><form>B</form><script>c()</script><x-map>D</x-map>"
+    if form == "jsonl":
+        result = run_import(write_lines(tmp_path / "a.jsonl", {"title": "A", "body": body}))
+    elif form == "wxr":
+        result = run_import(write_wxr(tmp_path / "a.xml", post(1, body=body)))
+    else:
+        result = import_xml(
+            tmp_path, rss(f"<item><guid>1</guid>{DATED}<description>{escape(body)}</description></item>")
+        )
+
+    report = "\n".join(result.remarks)
+    assert "<form> is removed from the text: forms have no effect here" in report
+    assert "<script> is removed from the text: programs do not run here" in report
+    assert "<x-map> is removed from the text: it is not known; its text stays" in report
 
 
 # Files

@@ -84,11 +84,51 @@ def test_what_is_unusual_in_a_time_is_noted(tmp_path: Path) -> None:
     ]
 
 
-def test_unclear_times_are_refused(tmp_path: Path) -> None:
+def test_unclear_times_are_held_and_named(tmp_path: Path) -> None:
     result = import_dates(tmp_path, *UNCLEAR)
 
-    assert result.summary == counts(failed=len(UNCLEAR)), [a.publish_at for a in Article.objects.all()]
-    assert all("failed: date: " in line for line in result.remarks)
+    assert result.summary == counts(created=len(UNCLEAR))
+    assert all(
+        f'note: publish_at: "{date}" ' in line and line.endswith("; imported as a draft")
+        for date, line in zip(UNCLEAR, result.remarks, strict=True)
+    )
+    assert set(Article.objects.values_list("status", "publish_at")) == {(Status.DRAFT, None)}
+
+
+def test_the_report_says_what_is_unclear_in_a_time(tmp_path: Path) -> None:
+    times = ["2026-11-21T07:00:00", "21.11.2026 07:00", 1_800_000_000, "0001-01-01T00:00:00+14:00", "tomorrow"]
+
+    result = run_import(write_lines(tmp_path / "a.jsonl", *({"title": "A", "publish_at": time} for time in times)))
+
+    assert result.summary == counts(created=5)
+    assert [line.partition(": note: ")[2] for line in result.remarks] == [
+        'publish_at: "2026-11-21T07:00:00" has no known time zone; add an offset such as +08:00 or Z',
+        'publish_at: "21.11.2026 07:00" is not a time such as 2026-11-21T07:00:00+08:00',
+        'publish_at: "1800000000" is not a time such as 2026-11-21T07:00:00+08:00',
+        'publish_at: "0001-01-01T00:00:00+14:00" lies outside the years 1000 to 9999',
+        'publish_at: "tomorrow" is not a time such as 2026-11-21T07:00:00+08:00',
+    ]
+
+
+@pytest.mark.parametrize("name", ["publish_at", "published_at", "embargo_until", "unpublish_at"])
+def test_no_article_is_public_with_an_unclear_time_until_a_later_file_gives_it(tmp_path: Path, name: str) -> None:
+    times = {"publish_at": "2020-01-01T00:00:00Z", "embargo_until": "2020-01-02T00:00:00Z"}
+    words = ["published", "scheduled", "9", "unpublished", "retracted", "submitted", "draft"]
+    records = [
+        {"external_id": word, "title": "Budget", "status": word, **times, name: "2.3.2126 10:00"} for word in words
+    ]
+    file = write_lines(tmp_path / "a.jsonl", *records)
+
+    result = run_import(file)
+
+    assert (result.code, result.summary) == (0, counts(created=7))
+    assert all(f': note: {name}: "2.3.2126 10:00" is not a time' in line for line in result.remarks)
+    found = Article.objects.values_list("status", "publish_at")
+    assert all(status in Status.unapproved() for status, _time in found)
+    assert {time for _status, time in found} <= {None} or name in ("published_at", "unpublish_at")
+    assert run_import(file).summary == counts(skipped=7)
+    later = [record | {name: "2126-03-02T10:00:00Z"} for record in records]
+    assert run_import(write_lines(file, *later)).summary == counts(updated=7)
 
 
 def test_entries_with_no_date_or_a_zero_one_are_held(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from articles.text.embeds import with_players
-from articles.text.sanitize import add_paragraphs, clean_html, foreign_tags, plain_text
+from articles.text.sanitize import add_paragraphs, clean_html, foreign_tags, lost_tags, plain_text
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,7 @@ def test_what_readers_saw_elsewhere_is_kept(dirty: str, clean: str) -> None:
 @pytest.mark.parametrize(
     "part",
     ["<noscript>", "<object>", "<b style=font-weight:normal>", "<a href=#x id=x>", "<img srcset=", "<img data-src='",
+     "<p class=MsoTitle>", "<p style='mso-list:l0 level1'>", "<p style='mso-list:l0 level1'>x</p>", "<xml>Mso",
      "<p>", "<blockquote>\n\n", "<ul>\n\n", "x\n\n<", "<div>\n\n"],
 )  # fmt: skip
 def test_repairs_take_time_in_proportion(part: str) -> None:
@@ -117,6 +118,56 @@ def test_sanitising_is_idempotent() -> None:
 
 def test_removed_tags_are_reported() -> None:
     assert foreign_tags("<div><p>A<script>x()</script><object></object> 1 &lt;form 2</p></div>") == ["object", "script"]
+
+
+@pytest.mark.parametrize(
+    ("body", "tags"),
+    [
+        ("<form><input></form><svg/>", ["form", "input", "svg"]), ("<script>x</script>", ["script"]),
+        ("<object><param name=x></object>", ["object"]), ("<iframe></iframe>", ["iframe"]),
+        ("<embed src='https://v.example/1.swf'>", []), ("<noscript><textarea>A</textarea></noscript>", []),
+        ("<html><body><main><p>A<o:p></o:p></p></main></body></html>", []), ("<x-gallery>A</x-gallery>", ["x-gallery"]),
+    ],
+)  # fmt: skip
+def test_only_what_is_lost_of_other_programs_html_is_named(body: str, tags: list[str]) -> None:
+    assert lost_tags(body) == tags
+
+
+WORD = "<p class=MsoListParagraph style='mso-list:l0 level%d lfo1'>%s%s</p>\n"
+MARK = "<![if !supportLists]><span style='mso-list:Ignore'>%s<span style='font:7.0pt x'>&nbsp; </span></span><![endif]>"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("<p class=MsoTitle>Report</p>", "<h2>Report</h2>"),
+        ("<p class=MsoNormal>A<o:p></o:p></p><p class=MsoNormal><o:p>&nbsp;</o:p></p>", "<p>A</p>"),
+        (WORD % (1, MARK % "·", "A") + WORD % (1, MARK % "·", "B"), "<ul><li>A</li><li>B</li></ul>"),
+        (WORD % (1, MARK % "1.", "A") + WORD % (1, MARK % "2.", "B"), "<ol><li>A</li><li>B</li></ol>"),
+        (
+            WORD % (1, MARK % "·", "A") + WORD % (2, MARK % "a)", "B") + WORD % (1, MARK % "·", "C"),
+            "<ul><li>A<ol><li>B</li></ol></li><li>C</li></ul>",
+        ),
+        (WORD % (2, "", "A") + "<p>B</p>", "<ul><li><ul><li>A</li></ul></li></ul><p>B</p>"),
+        ("<p class=MsoNormal>A <span style='mso-hide:all'>page 7</span></p>", "<p>A </p>"),
+        ("<xml><w:View>Normal</w:View></xml><title>T</title><p class=MsoNormal>A</p>", "<p>A</p>"),
+        ("<!--[if gte mso 9]><xml>x</xml><![endif]--><p class=MsoNormal>A</p>", "<p>A</p>"),
+        ("<p style='mso-list:none'>A</p>", "<p>A</p>"),
+    ],
+)
+def test_leftovers_of_word_are_removed_and_its_lists_are_lists(body: str, shown: str) -> None:
+    assert clean_html(body) == shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<object><param name=movie value='http://www.youtube.com/v/AbCdEfGhIjK'></object>",
+        "<embed src=https://www.youtube.com/v/AbCdEfGhIjK>", "<p class=MsoNormal>https://www.youtube.com/watch?v=AbCdEfGhIjK",
+    ],
+)  # fmt: skip
+def test_a_long_text_is_repaired_as_a_short_one(body: str) -> None:
+    assert "https://www.youtube.com/watch?v=AbCdEfGhIjK" in clean_html("<p>x</p>" * 20 + body)
 
 
 @pytest.mark.parametrize("opening", ["<iframe ", "<iframe src=", "<iframe src='//a' ", "<p> "])

@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from articles import publishing
+from articles.desk.articles.search import best_matching
 from articles.models import Article, SavedView, Tag
 from articles.roles import Role
 from tests.articles.factories import (
@@ -129,6 +130,25 @@ def test_the_search_finds_what_users_type(desk: Client) -> None:
     for term in ("tram", "FISH market", "market tram", "ida", "harper", "transport", str(found.pk), f"%23{found.pk}"):
         assert titles(desk, f"q={term}") == {"Tram line 4"}, term
     assert titles(desk, "q=tram+bees") == set()
+
+
+@pytest.mark.parametrize("place", ["title", "body"])
+def test_the_search_finds_words_of_drafts_however_they_are_written(desk: Client, place: str) -> None:
+    pairs = [
+        ("Donau\u00addampf\u00adschiff", "donaudampfschiff"), ("北\u200b京 opens", "北京"),
+        ("snow\u2060ball", "snowball"),
+        ("می\u200cخواهم", "میخواهم"), ("بِسْمِ", "بسم"), ("Of 10,000 tons", "10000"), ("Of 20000 tons", "20,000"),
+        ("30\u202f000 tons", "30000"), ("An e-mail", "email"), ("The U.S. agreed", "US"), ("A bridge", "ｂｒｉｄｇｅ"),
+    ]  # fmt: skip
+    for number, (written, _asked) in enumerate(pairs):
+        make_article(**{"title": f"Story {number}", place: written})
+    make_article("Elsewhere", body="<p>10 000 things, e mail, U S</p>")
+
+    found = {asked: list(best_matching(asked, limit=5)) for _written, asked in pairs}
+
+    assert {asked: [getattr(one, place) for one in some] for asked, some in found.items()} == {
+        asked: [written] for written, asked in pairs
+    }
 
 
 @pytest.mark.django_db(transaction=True)  # MariaDB finds committed words only
