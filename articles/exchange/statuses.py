@@ -80,7 +80,7 @@ class Timetable:
     def decide(self, word: str, times: Times) -> Outcome:
         """The outcome for an article with this status and these times in the file."""
         word = word.lower()
-        status = _status(word)
+        status = status_named(word)
         if status in Status.waiting():
             return self._scheduled(status, times, needs_time=word in NEEDS_TIME)
         if status == Status.PUBLISHED:
@@ -89,6 +89,15 @@ class Timetable:
             return self._seen(status, times.publish_at or times.published_at, times.published_at)
         note = _("private; imported as a draft") if word == "private" else ""
         return Outcome(status, times.publish_at, note=note)
+
+    def decide_alone(self, moment: datetime | None) -> tuple[datetime | None, str]:
+        """The time of an update or a release, which is no article, and a note; None to leave it without."""
+        if moment is None or moment > self.now:
+            return moment, ""
+        outcome = self._late(Outcome(Status.APPROVED, moment))
+        if outcome.held:
+            return None, _("was due at %(time)s; imported without its time") % {"time": _shown(moment)}
+        return outcome.publish_at, outcome.note
 
     def _published(self, times: Times) -> Outcome:
         publish_at = times.publish_at or times.published_at or times.embargo_until
@@ -128,7 +137,7 @@ class Timetable:
         return replace(outcome, publish_at=self._next_slot, note=note)
 
 
-def _status(word: str) -> Status:
+def status_named(word: str) -> Status:
     if word.isdecimal() and int(word) in Status.values:
         word = Status(int(word)).name.lower()
     if word in OTHER_NAMES:
@@ -142,7 +151,7 @@ def _status(word: str) -> Status:
 def may_be_shown(word: str) -> bool:
     """Whether readers see articles of this status, now or from some time on."""
     try:
-        return _status(word.lower()) in Status.visible()
+        return status_named(word.lower()) in Status.visible()
     except Refused:
         return False
 
