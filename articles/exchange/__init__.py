@@ -7,7 +7,7 @@ from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
 from articles.exchange.importer import Importer
 from articles.exchange.records import Kind, Record, Remark, Unreadable
 from articles.exchange.statuses import PastDue, Timetable
-from articles.exchange.validate import CHANNEL, Checker, shows_unknown
+from articles.exchange.validate import CHANNEL, MOST_NUMBER, Checker, is_of_site, shows_unknown
 
 __all__ = [
     "CHANNEL",
@@ -15,6 +15,7 @@ __all__ = [
     "Export",
     "Importer",
     "Kind",
+    "MOST_NUMBER",
     "PastDue",
     "READERS",
     "Record",
@@ -25,6 +26,7 @@ __all__ = [
     "WRITTEN",
     "Writer",
     "guess_format",
+    "is_of_site",
     "replacing",
     "replacing_binary",
     "shows_unknown",

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
-from articles.exchange.external_id import identity
-from articles.exchange.fields import tidy
+from articles.exchange.inner import MOST_SLUGS
+from articles.exchange.newsroom import newsroom_fields
+from articles.exchange.parts import external_id_of, moment, pages, text_fields
 from articles.models import (
-    LINES,
     Article,
     ArticleQuerySet,
     Channel,
     ChannelQuerySet,
     Correction,
-    CoverMode,
+    Revision,
     Tag,
     due_at,
     not_over_at,
     over_at,
     status_at,
 )
-from articles.text import clean_html
 
 PAGE = 200
 """Articles read in one statement."""
@@ -41,12 +39,14 @@ _SEEN = (Status.PUBLISHED, Status.UNPUBLISHED, Status.RETRACTED)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An article as of `now`, with its tags."""
+    """An article as of `now`, with its tags, and what only a whole site has of it."""
 
     article: Article
     tags: list[Tag]
     now: datetime
     corrections: list[Correction]
+    former_slugs: list[str]
+    newsroom: Mapping[str, Any] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
         """The record's fields, see `articles.exchange.records.FIELDS`.
@@ -55,27 +55,26 @@ class Item:
         """
         article, status = self.article, self.status
         return {
-            "external_id": article.external_id or identity(article),
-            **{name: tidy(getattr(article, name)) for name in LINES},
-            "slug": article.slug,
-            "body": tidy(clean_html(article.body, base=f"{settings.SITE_URL}/")),
-            "body_format": "html",
+            "external_id": external_id_of(article),
+            "number": article.pk,
+            **text_fields(article),
+            "former_slugs": self.former_slugs,
             "status": status.name.lower(),
             "status_reason": article.status_reason,
             "retraction_notice": article.retraction_notice if status == Status.RETRACTED else "",
-            "publish_at": _moment(article.publish_at),
-            "published_at": _moment(self.seen_since),
-            "embargo_until": _moment(article.embargo_until),
-            "unpublish_at": _moment(article.unpublish_at),
-            "text_changed_at": _moment(self._text_changed_at()),
-            "cover_mode": article.cover_mode,
-            "cover": [] if article.cover_mode == CoverMode.AUTO else article.cover,
+            "publish_at": moment(article.publish_at),
+            "published_at": moment(self.seen_since),
+            "embargo_until": moment(article.embargo_until),
+            "unpublish_at": moment(article.unpublish_at),
+            "text_changed_at": moment(self._text_changed_at()),
+            "created_at": moment(article.created_at),
             "author": article.author.get_username() if article.author else "",
             "author_name": article.author.get_full_name() if article.author else "",
             **_channel(article.channel),
             "tags": [tag.name for tag in self.tags],
             "tag_slugs": {tag.name: tag.slug for tag in self.tags},
-            "corrections": [{"note": one.note, "published_at": _moment(one.published_at)} for one in self.corrections],
+            "corrections": [{"note": one.note, "published_at": moment(one.published_at)} for one in self.corrections],
+            **self.newsroom,
         }
 
     @property
@@ -114,20 +113,24 @@ def _channel(channel: Channel | None) -> dict[str, Any]:
 
 @dataclass
 class Export:
-    """The articles to export, as of `now`; `done` counts those already yielded."""
+    """The articles to export, as of `now`, and with `whole_site` all else; `done` counts the articles yielded."""
 
     articles: ArticleQuerySet
     now: datetime
+    whole_site: bool = False
     done: int = 0
 
     def items(self) -> Iterator[Item]:
         """Yield each article, in order of creation."""
-        for page in self._pages(self.articles.select_related("channel", "author")):
-            tags = _tags_of(page)
-            corrections = _corrections_of(page)
+        for page in pages(self.articles.select_related("channel", "author"), PAGE):
+            tags, corrections, slugs = _tags_of(page), _corrections_of(page), _former_slugs_of(page)
+            newsroom = newsroom_fields(page) if self.whole_site else {}
             for article in page:
-                yield Item(article, tags.get(article.pk, []), self.now, corrections.get(article.pk, []))
+                pk = article.pk
+                more = newsroom.get(pk, {})
+                yield Item(article, tags.get(pk, []), self.now, corrections.get(pk, []), slugs.get(pk, []), more)
                 self.done += 1
+            del article
 
     def channels(self) -> ChannelQuerySet:
         """The channels of the articles."""
@@ -137,12 +140,6 @@ class Export:
         """The authors of the articles."""
         authors = self.articles.order_by().values("author")
         return get_user_model()._default_manager.filter(pk__in=authors).order_by("pk")
-
-    def _pages(self, articles: ArticleQuerySet) -> Iterator[list[Article]]:
-        last = 0
-        while page := list(articles.filter(pk__gt=last).order_by("pk")[:PAGE]):
-            yield page
-            last = page[-1].pk
 
 
 def with_statuses(statuses: Collection[Article.Status], now: datetime) -> Q:
@@ -176,13 +173,19 @@ def _tags_of(page: Iterable[Article]) -> dict[int, list[Tag]]:
     return found
 
 
+def _former_slugs_of(page: Iterable[Article]) -> dict[int, list[str]]:
+    """The slugs of former addresses, oldest first, by article id."""
+    former = Revision.objects.filter(article__in=page, number__lt=F("article__revision"))
+    rows = former.exclude(slug=F("article__slug")).exclude(slug="").order_by("number").values_list("article_id", "slug")
+    found: dict[int, dict[str, None]] = {}
+    for article_id, slug in rows:
+        found.setdefault(article_id, {})[slug] = None
+    return {article_id: list(slugs)[-MOST_SLUGS:] for article_id, slugs in found.items()}
+
+
 def _corrections_of(page: Iterable[Article]) -> dict[int, list[Correction]]:
     """Corrections by article id."""
     found: dict[int, list[Correction]] = {}
     for one in Correction.objects.filter(article__in=page).order_by("published_at", "pk"):
         found.setdefault(one.article_id, []).append(one)
     return found
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).isoformat() if moment else None

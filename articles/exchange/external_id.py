@@ -26,6 +26,14 @@ def own_ids(external_ids: Iterable[str]) -> set[str]:
     return {identity(article) for article in articles} & set(wanted.values())
 
 
+def articles_by_id(external_ids: Iterable[str]) -> dict[str, int]:
+    """The numbers of the articles here, also of those that were written here, by their ids in files."""
+    wanted = {shortened(external_id) for external_id in external_ids} - {""}
+    found = dict(Article.objects.filter(external_id__in=wanted).values_list("external_id", "pk"))
+    own = {external_id: int(_PATTERN.fullmatch(external_id)[1]) for external_id in own_ids(wanted)}  # type: ignore[index]
+    return own | {external_id or "": pk for external_id, pk in found.items()}
+
+
 def shortened(external_id: str) -> str:
     """An id of any length as one that can be stored: the end of a long one is replaced by a hash."""
     if len(external_id) <= LENGTH:

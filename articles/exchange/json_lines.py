@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,6 +13,8 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.export import Export
 from articles.exchange.records import Kind, Record, Remark, Unreadable
+from articles.exchange.shapes import SITE
+from articles.exchange.whole_site import lines_after, lines_before
 
 LONGEST_LINE = 8_000_000
 """Bytes; a longer line is a failed record."""
@@ -34,9 +37,10 @@ def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Rema
 
 
 def write(export: Export) -> Iterator[str]:
-    """Yield a line for each article; importing it gives the same article."""
-    for item in export.items():
-        yield json.dumps(item.fields(), ensure_ascii=False) + "\n"
+    """Yield a line for each article, and each other row of a whole site; importing them gives the same."""
+    before, after = (lines_before(), lines_after()) if export.whole_site else ((), ())
+    for fields in chain(before, (item.fields() for item in export.items()), after):
+        yield json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def _numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -65,6 +69,9 @@ def _parse(place: str, line: bytes, encoding: str) -> Record | Remark:
         return Remark(Kind.FAILED, place, _("not valid JSON: a number too long or brackets too deep"))
     if not isinstance(value, dict):
         return Remark(Kind.FAILED, place, _('not a JSON object; each line must be one, such as {"title": "…"}'))
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind in SITE:
+        return Record(place, {name: given for name, given in value.items() if name != "kind"}, kind=kind)
     return Record(place, value)
 
 

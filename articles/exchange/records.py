@@ -27,6 +27,7 @@ FIELDS = {
     "embargo_until",
     "published_at",
     "text_changed_at",
+    "created_at",
     "cover_mode",
     "cover",
     "author",
@@ -39,8 +40,14 @@ FIELDS = {
     "tags",
     "tag_slugs",
     "corrections",
+    "number",
+    "former_slugs",
+    "owner",
+    "due_at",
+    "notes",
+    "update",
 }
-"""The field names of records, in any format."""
+"""The field names of articles, in any format."""
 
 PASSWORDS = {"password", "post_password"}
 """Fields with a value in records that are never public."""
@@ -73,12 +80,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One article in a file. `place` is for messages, such as "line 12"; `notes` are reported with their number."""
+    """One article in a file. `place` is for messages, such as "line 12"; `notes` are reported with their number.
+
+    With a `kind` it is something else of a whole site, see `articles.exchange.shapes.SITE`.
+    """
 
     place: str
     fields: Mapping[str, object]
     notes: tuple[str, ...] = ()
     former_ids: tuple[str, ...] = ()  #: external ids that other versions of it had, which are not unique
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

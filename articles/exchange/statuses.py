@@ -80,7 +80,7 @@ class Timetable:
     def decide(self, word: str, times: Times) -> Outcome:
         """The outcome for an article with this status and these times in the file."""
         word = word.lower()
-        status = _status(word)
+        status = status_named(word)
         if status in Status.waiting():
             return self._scheduled(status, times, needs_time=word in NEEDS_TIME)
         if status == Status.PUBLISHED:
@@ -92,9 +92,18 @@ class Timetable:
 
     def held(self, word: str, times: Times) -> Outcome:
         """The outcome for an article one of whose times is unclear: a draft, unless it is not approved anyway."""
-        status = _status(word.lower())
+        status = status_named(word.lower())
         kept = status if status in Status.unapproved() else Status.DRAFT
         return Outcome(kept, times.publish_at, held=True, note=_("imported as a draft") if kept != status else "")
+
+    def decide_alone(self, moment: datetime | None) -> tuple[datetime | None, str]:
+        """The time of an update or a release, which is no article, and a note; None to leave it without."""
+        if moment is None or moment > self.now:
+            return moment, ""
+        outcome = self._late(Outcome(Status.APPROVED, moment))
+        if outcome.held:
+            return None, _("was due at %(time)s; imported without its time") % {"time": _shown(moment)}
+        return outcome.publish_at, outcome.note
 
     def _published(self, times: Times) -> Outcome:
         publish_at = times.publish_at or times.published_at or times.embargo_until
@@ -134,7 +143,7 @@ class Timetable:
         return replace(outcome, publish_at=self._next_slot, note=note)
 
 
-def _status(word: str) -> Status:
+def status_named(word: str) -> Status:
     if word.isdecimal() and int(word) in Status.values:
         word = Status(int(word)).name.lower()
     if word in OTHER_NAMES:
@@ -148,7 +157,7 @@ def _status(word: str) -> Status:
 def may_be_shown(word: str) -> bool:
     """Whether readers see articles of this status, now or from some time on."""
     try:
-        return _status(word.lower()) in Status.visible()
+        return status_named(word.lower()) in Status.visible()
     except Refused:
         return False
 

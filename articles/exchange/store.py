@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -15,8 +15,18 @@ from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from articles.audit import IMPORT, StateSnapshot, record_many
-from articles.exchange.digest import AROUND, STATE, Fingerprint, ImportedArticle, signature
+from articles.exchange.digest import (
+    AROUND,
+    NEW_CHANNEL,
+    STATE,
+    Fingerprint,
+    ImportedArticle,
+    ImportedNote,
+    ImportedText,
+    signature,
+)
 from articles.exchange.external_id import own_ids
+from articles.exchange.numbers import given_numbers
 from articles.exchange.validate import BYLINE
 from articles.images import update_uses
 from articles.models import (
@@ -24,10 +34,12 @@ from articles.models import (
     Channel,
     Correction,
     CoverMode,
+    Note,
     ReleaseMember,
     Revision,
     Tag,
     Text,
+    Update,
     context_of,
 )
 from articles.publishing import (
@@ -57,6 +69,8 @@ class Tally:
     updated: int = 0
     skipped: int = 0
     failed: int = 0
+    renumbered: int = 0  #: of the created articles, those whose number was taken
+    incomplete: int = 0  #: and those with the name of an owner or writer who has no account here
 
     def add(self, other: Tally) -> None:
         """Add the counts of `other`."""
@@ -64,6 +78,8 @@ class Tally:
         self.updated += other.updated
         self.skipped += other.skipped
         self.failed += other.failed
+        self.renumbered += other.renumbered
+        self.incomplete += other.incomplete
 
     def __str__(self) -> str:
         return f"created={self.created} updated={self.updated} skipped={self.skipped} failed={self.failed}"
@@ -72,8 +88,10 @@ class Tally:
 _COLLISIONS = 4  # with other imports of the same articles, after which the error is reported
 
 
-def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
+def store(chunk: Sequence[ImportedArticle], *, highest: int = 0, dry_run: bool = False) -> Tally:
     """Store all articles of `chunk` in one transaction, with channels, tags and tasks, or none.
+
+    New ones keep their numbers if those were never given here; `highest` is the highest in the file.
 
     Articles are matched by their external id, which must be unique in `chunk`. Articles that were exported from here
     are skipped, and so are those with the same content as here or as in the last import, so that edits made here since
@@ -83,12 +101,12 @@ def store(chunk: Sequence[ImportedArticle], *, dry_run: bool = False) -> Tally:
     """
     for _attempt in range(_COLLISIONS):
         with suppress(IntegrityError):  # another import has just stored some of them: they are found on the next try
-            return _store(chunk, dry_run=dry_run)
-    return _store(chunk, dry_run=dry_run)
+            return _store(chunk, highest=highest, dry_run=dry_run)
+    return _store(chunk, highest=highest, dry_run=dry_run)
 
 
 @retried
-def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
+def _store(chunk: Sequence[ImportedArticle], *, highest: int, dry_run: bool) -> Tally:
     known = _known(chunk)
     own = own_ids(item.external_id for item in chunk)
     new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
@@ -96,9 +114,14 @@ def _store(chunk: Sequence[ImportedArticle], *, dry_run: bool) -> Tally:
     context = Context.of([*new, *(change.item for change in changes if change.content)])
     prefetch_related_objects([change.article for change in changes], "tags")
     changes = [change for change in changes if change.state or not context.is_unchanged(change)]
-    _write(new, changes, context)
+    numbers = given_numbers(Article, [item.number for item in new], highest=highest)
+    _write(new, numbers, changes, context)
     transaction.set_rollback(dry_run)
-    return Tally(created=len(new), updated=len(changes), skipped=len(chunk) - len(new) - len(changes))
+    renumbered = sum(number != item.number for number, item in zip(numbers, new, strict=True))
+    # A dry run has stored no accounts.
+    incomplete = 0 if dry_run else sum(bool(item.users - {item.author} - context.users.keys()) for item in new)
+    skipped = len(chunk) - len(new) - len(changes)
+    return Tally(len(new), len(changes), skipped, renumbered=renumbered, incomplete=incomplete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +184,10 @@ def _is_visible(article: Article, now: datetime) -> bool:
     return article.status in Article.Status.visible() and goes_live_at is not None and goes_live_at <= now
 
 
-def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: Context) -> None:
-    created = _create(new, context)
+def _write(
+    new: Sequence[ImportedArticle], numbers: Sequence[int | None], changes: Sequence[Change], context: Context
+) -> None:
+    created = _create(new, numbers, context)
     _apply([change for change in changes if not change.is_for_editors], context)
     for change in changes:
         if change.is_for_editors:
@@ -171,31 +196,119 @@ def _write(new: Sequence[ImportedArticle], changes: Sequence[Change], context: C
     written = [article.pk for article in created] + [change.article.pk for change in changes]
     sync_tasks(written)
     index(written)
-    with_images = [article.pk for article in created if article.images or article.cover]
+    updated = {article.pk for article, item in zip(created, new, strict=True) if item.update}
+    with_images = [article.pk for article in created if article.pk in updated or article.images or article.cover]
     update_uses(with_images + [change.article.pk for change in changes if change.content])
     _record(created, changes)
 
 
-def _create(new: Sequence[ImportedArticle], context: Context) -> list[Article]:
-    """Store new articles with their first revisions."""
-    created = [_new_article(item, context) for item in new]
+def _create(new: Sequence[ImportedArticle], numbers: Sequence[int | None], context: Context) -> list[Article]:
+    """Store new articles with their first revisions, and what else the file has of them."""
+    created = [_new_article(item, number, context) for item, number in zip(new, numbers, strict=True)]
     Article.objects.bulk_create(created)
     ids = _ids([item.external_id for item in new])
     for article in created:
         article.pk = ids[article.external_id]
-    names = {article.pk: context.tag_names(item) for article, item in zip(created, new, strict=True)}
-    tag_all({article.pk: item.tags for article, item in zip(created, new, strict=True)}, context.tags)
-    texts = {article.pk: Text.of(article, names[article.pk]) for article in created}
+    items = dict(zip((article.pk for article in created), new, strict=True))
+    dated = [(pk, item.created_at) for pk, item in items.items() if item.created_at]
+    Article.objects.update_each(["created_at"], dated)  # Django has written the present time
+    tag_all({pk: item.tags for pk, item in items.items()}, context.tags)
+    texts = {article.pk: Text.of(article, context.tag_names(items[article.pk].tags)) for article in created}
     contexts = {article.pk: context_of(article, texts[article.pk]) for article in created}
+    _add_former_slugs(texts, items)
     add_revisions(texts, note=_("Imported"), contexts=contexts)
-    _add_corrections(dict(zip((article.pk for article in created), new, strict=True)))
+    _add_corrections(items)
+    _add_updates([article for article in created if items[article.pk].update], items, context)
+    _add_notes(items, context)
     return created
 
 
-def _add_corrections(new: dict[int, ImportedArticle]) -> None:
-    """The corrections of new articles, whose only revision is the corrected text."""
+def _add_former_slugs(texts: Mapping[int, Text], items: Mapping[int, ImportedArticle]) -> None:
+    """Revisions by which the former addresses of new articles lead to them, as they did in the file's newsroom."""
+    Revision.objects.bulk_create(
+        Revision.holding(
+            replace(texts[pk], slug=slug), article_id=pk, number=number, note=_("Imported: former address")
+        )
+        for pk, item in items.items()
+        for number, slug in enumerate(item.former_slugs, start=1)
+    )
+
+
+def _add_updates(articles: Iterable[Article], items: Mapping[int, ImportedArticle], context: Context) -> None:
+    """The pending updates of new articles, with their texts as revisions after the present one."""
+    pending = []
+    for article in articles:
+        item = items[article.pk]
+        if item.update is None:
+            continue
+        update = Update(
+            article=article,
+            status=item.update.status,
+            status_reason=item.update.status_reason,
+            publish_at=item.update.publish_at,
+        )
+        for number, text in enumerate(item.texts_of_update, start=article.revision + 1):
+            revision = _revision_of(text, article, number, update, context)
+            revision.save()
+            setattr(update, "draft" if text is item.update.draft else "approved", revision)
+        pending += [update] if item.update.is_kept else []
+    Update.objects.bulk_create(pending)
+
+
+def _revision_of(text: ImportedText, article: Article, number: int, update: Update, context: Context) -> Revision:
+    channel = context.channels.get(text.channel)
+    chosen = CoverMode(text.cover_mode).cover(text.cover, references(text.body))
+    held = Text(
+        **text.lines,
+        slug=text.slug,
+        body=text.body,
+        channel_id=channel.pk if channel else None,
+        tags=tuple(sorted(context.tag_names(text.tags))),
+        cover_mode=text.cover_mode,
+        cover=chosen,
+    )
+    return Revision.holding(
+        held,
+        article=article,
+        number=number,
+        author=context.users.get(text.saved_by),
+        note=text.note,
+        correction=text.correction,
+        context=context_of(article, held, update),
+    )
+
+
+def _add_notes(items: Mapping[int, ImportedArticle], context: Context) -> None:
+    """The notes of new articles. No one is notified of them again."""
+    found = [(_note(note, pk, context), note.replies) for pk, item in items.items() for note in item.notes]
+    Note.objects.bulk_create([thread for thread, _replies in found])
+    Note.objects.bulk_create(
+        _note(reply, thread.article_id, context, thread=thread) for thread, replies in found for reply in replies
+    )
+
+
+def _note(note: ImportedNote, article_id: int, context: Context, *, thread: Note | None = None) -> Note:
+    users: dict[str, Any] = context.users
+    return Note(
+        article_id=article_id,
+        thread=thread,
+        author=users.get(note.author),
+        text=note.text,
+        quote=note.quote,
+        prefix=note.prefix,
+        suffix=note.suffix,
+        created_at=note.created_at,
+        edited_at=note.edited_at,
+        resolved_at=note.resolved_at,
+        resolved_by=users.get(note.resolved_by),
+    )
+
+
+def _add_corrections(new: Mapping[int, ImportedArticle]) -> None:
+    """The corrections of new articles, whose newest revision is the corrected text."""
     corrected = {pk: item for pk, item in new.items() if item.corrections}
-    revisions = Revision.objects.filter(article__in=corrected).values_list("article_id", "pk") if corrected else []
+    found = Revision.objects.filter(article__in=corrected, number=F("article__revision"))
+    revisions = found.values_list("article_id", "pk") if corrected else []
     Correction.objects.bulk_create(
         Correction(article_id=article, revision_id=revision, note=note, published_at=at)
         for article, revision in revisions
@@ -244,15 +357,18 @@ class Context:
     @classmethod
     def of(cls, items: Sequence[ImportedArticle]) -> Self:
         """Find or create channels and tags, and find users."""
+        updated = [(item, text) for item in items for text in item.texts_of_update]
+        channels = {text.channel: NEW_CHANNEL for _item, text in updated if text.channel}
+        tags = {name: item.tag_slugs.get(name, "") for item, text in updated for name in text.tags}
         return cls(
-            channels_named({item.channel: item.new_channel for item in items if item.channel}),
-            users_named({item.author for item in items if item.author}),
-            tags_named({name: item.tag_slugs.get(name, "") for item in items for name in item.tags}),
+            channels_named(channels | {item.channel: item.new_channel for item in items if item.channel}),
+            users_named({name for item in items for name in item.users}),
+            tags_named(tags | {name: item.tag_slugs.get(name, "") for item in items for name in item.tags}),
         )
 
-    def tag_names(self, item: ImportedArticle) -> set[str]:
-        """The stored names of its tags."""
-        return {self.tags[name].name for name in item.tags}
+    def tag_names(self, tags: Iterable[str]) -> set[str]:
+        """The stored names of these tags of the file."""
+        return {self.tags[name].name for name in tags}
 
     def text(self, item: ImportedArticle) -> dict[str, Any]:
         """The text fields of `content` and the tags."""
@@ -294,12 +410,17 @@ def _state(item: ImportedArticle) -> dict[str, Any]:
     return {name: getattr(item, name) for name in (*STATE, *AROUND)}
 
 
-def _new_article(item: ImportedArticle, context: Context) -> Article:
-    origin = {"external_id": item.external_id, "external_digest": str(Fingerprint.of(item)), "revision": 1}
+def _new_article(item: ImportedArticle, number: int | None, context: Context) -> Article:
+    origin: dict[str, Any] = {
+        "pk": number,
+        "external_id": item.external_id,
+        "external_digest": str(Fingerprint.of(item)),
+    }
+    owned = {"owner": context.users.get(item.owner), "due_at": item.due_at, "revision": 1 + len(item.former_slugs)}
     cover = {"cover": CoverMode.AUTO.cover([], references(item.body))}
     visible_since = item.published_at or database_now() if item.status in Status.visible() else None
     changed = {"text_changed_at": item.text_changed_at or visible_since}
-    return Article(**origin, **cover | context.content(item), **_state(item), **changed)
+    return Article(**origin, **owned, **cover | context.content(item), **_state(item), **changed)
 
 
 def _new_values(change: Change, context: Context) -> dict[str, Any]:

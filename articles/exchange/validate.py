@@ -14,27 +14,29 @@ from django.utils.translation import gettext as _
 
 from articles.exceptions import UnknownImage
 from articles.exchange import fields as read
-from articles.exchange.digest import ImportedArticle
+from articles.exchange import inner
+from articles.exchange.digest import ImportedArticle, ImportedText
 from articles.exchange.external_id import shortened
 from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed
-from articles.exchange.records import FIELDS, PASSWORDS, Record, Refused
+from articles.exchange.records import PASSWORDS, Record, Refused
+from articles.exchange.shapes import unknown_fields
 from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
 from articles.images import unknown_images
-from articles.models import LINES, Article, Channel, Correction, CoverMode, Tag
+from articles.models import LINES, Article, Channel, Correction, CoverMode, Revision, Tag
 from articles.text import add_paragraphs, clean_html, plain_text, references, visible
 
 Moments = Mapping[str, datetime | None]
 _DECIDING = ("publish_at", "published_at", "embargo_until", "unpublish_at")
 """Times that decide from when to when readers see an article."""
 
-_TIMES = (*_DECIDING, "text_changed_at")
+_TIMES = (*_DECIDING, "text_changed_at", "created_at", "due_at")
 
 LONGEST_BODY = 1_000_000
 """Characters; with four bytes each it still fits into one database statement."""
 
 
-def length_of(model: type[Article | Channel | Correction | Tag], name: str) -> int:
+def length_of(model: type[Article | Channel | Correction | Revision | Tag], name: str) -> int:
     """The maximum length of a column."""
     return int(model._meta.get_field(name).max_length or 0)  # type: ignore[union-attr]
 
@@ -44,8 +46,10 @@ TITLE, SLUG, SUMMARY, BYLINE, REASON = (
 )
 CHANNEL, CHANNEL_SLUG, CHANNEL_DESCRIPTION = (length_of(Channel, name) for name in ("name", "slug", "description"))
 TAG = length_of(Tag, "name")
-USER = 254
+USER = inner.NAME
 MOST_POSITIONS = 32_767
+MOST_NUMBER = 10**9
+"""The highest number that an import gives: the next article gets a higher one, and columns end at 2³¹."""
 UNTITLED_LENGTH = 80
 """Characters of a headline that is made from the text."""
 
@@ -54,9 +58,11 @@ class Checker:
     """Validates records. `channel` replaces the channels in the file."""
 
     def __init__(self, timetable: Timetable, *, channel: str | None = None) -> None:
-        self._timetable = timetable
         named = {"channel": channel, "channel_slug": "", "channel_description": "", "channel_position": None}
         self._one_channel = {} if channel is None else named
+        self.timetable = timetable
+        self.former_site = ""  #: the address of the site that the file comes from, if it says that
+        self.images: set[str] = set()  #: the ids of images that a dry run did not store
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:
         """The article and a note for the report, or "". Raises `Refused`."""
@@ -69,7 +75,7 @@ class Checker:
         if "embargo_until" in unclear:  # or it would go live at its time, once it is approved, without the embargo
             moments["publish_at"] = None
         times = Times(moments["publish_at"], moments["published_at"], moments["embargo_until"])
-        decide = self._timetable.held if any(name in unclear for name in _DECIDING) else self._timetable.decide
+        decide = self.timetable.held if any(name in unclear for name in _DECIDING) else self.timetable.decide
         outcome = decide(_status(source), times)
         article = self._article(record, source, lines, moments, outcome, notes)
         has_lost_cover = article.cover_mode != read.line(source, "cover_mode", 40)
@@ -88,8 +94,9 @@ class Checker:
         outcome: Outcome,
         notes: list[str],
     ) -> ImportedArticle:
-        cover_mode, cover = _cover(source)
+        cover_mode, cover = self._cover(source)
         former_ids = tuple(map(shortened, record.former_ids))
+        slug = read.slug(source, SLUG, title=lines["title"])
         return ImportedArticle(
             external_id=shortened(read.line(source, "external_id", LONGEST_BODY)) or f"sha:{digest(record.fields)}",
             former_ids=former_ids,
@@ -97,8 +104,8 @@ class Checker:
             former_digests=frozenset(digest({**source, "external_id": former}) for former in former_ids),
             held=outcome.held,
             lines=lines,
-            slug=read.slug(source, SLUG, title=lines["title"]),
-            body=_body(source, notes),
+            slug=slug,
+            body=self.body(source, notes),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON, notes),
             retraction_notice=_retraction_notice(source, outcome, notes),
@@ -108,6 +115,7 @@ class Checker:
             embargo_until=moments["embargo_until"],
             unpublish_at=_unpublish_at(moments, outcome),
             text_changed_at=self._past(moments["text_changed_at"]),
+            created_at=self._past(moments["created_at"]),
             cover_mode=cover_mode,
             cover=cover,
             author=read.line(source, "author", USER, notes),
@@ -120,10 +128,71 @@ class Checker:
             tag_slugs=_tag_slugs(source),
             corrections=_corrections(source, notes),
             tags=read.names(source, "tags", TAG, notes),
+            number=read.number(source, "number", MOST_NUMBER) or None,
+            former_slugs=inner.former_slugs(source, SLUG, now=slug),
+            owner=read.line(source, "owner", USER, notes),
+            due_at=moments["due_at"],
+            notes=inner.notes(source, notes),
+            update=inner.update(source, self.timetable, notes, status=outcome.status, text_of=self._text),
         )
 
+    def _text(self, given: read.Fields, notes: list[str]) -> ImportedText:
+        """A text of an update."""
+        source = {**given, **self._one_channel}
+        lines = {name: read.line(source, name, length_of(Article, name), notes) for name in LINES}
+        lines["title"] = lines["title"] if visible(lines["title"]).strip() else _first_words(source, notes)
+        cover_mode, cover = self._cover(source)
+        return ImportedText(
+            lines=lines,
+            slug=read.slug(source, SLUG, title=lines["title"]),
+            body=self.body(source, notes),
+            cover_mode=cover_mode or CoverMode.AUTO,
+            cover=cover,
+            channel=read.line(source, "channel", CHANNEL, notes),
+            tags=read.names(source, "tags", TAG, notes),
+            saved_by=read.line(source, "saved_by", USER, notes),
+            note=read.line(source, "note", length_of(Revision, "note"), notes),
+            correction=read.line(source, "correction", length_of(Correction, "note"), notes),
+        )
+
+    def _cover(self, source: read.Fields) -> tuple[str, tuple[str, ...]]:
+        """Cover mode and images: automatic if the images do not exist here, "" if the file has no cover mode."""
+        mode, cover = read.line(source, "cover_mode", 40), read.names(source, "cover", 40)
+        if mode not in ("", *CoverMode.values):
+            known = _(", ").join(CoverMode.values)
+            raise Refused(
+                "cover_mode", _('"%(word)s" is not known; use one of %(known)s') % {"word": mode, "known": known}
+            )
+        wanted = CoverMode(mode or CoverMode.AUTO).takes
+        if wanted is not None and wanted != len(cover):
+            raise Refused(
+                "cover", _("has %(found)d images instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
+            )
+        return (CoverMode.AUTO, ()) if self._unknown(list(cover)) else (mode, cover)
+
+    def body(self, source: read.Fields, notes: list[str]) -> str:
+        """The sanitised body as HTML. Raises `Refused` for one with images that do not exist here."""
+        body = read.text(source, "body", LONGEST_BODY)
+        notes += losses(body)
+        if not _is_html(source):
+            body = add_paragraphs(body)
+        body = _relative(clean_html(body), settings.SITE_URL)
+        if self.former_site and self.former_site != settings.SITE_URL.rstrip("/"):
+            body = self._moved(body)
+        if unknown := self._unknown(references(body)):
+            raise Refused("body", str(UnknownImage(unknown)))
+        return body
+
+    def _moved(self, body: str) -> str:
+        """The body of another site that moves here: its links and images lead here, if its images do."""
+        moved = _relative(body, self.former_site)
+        return body if self._unknown(references(moved)) else moved
+
+    def _unknown(self, ids: list[str]) -> list[str]:
+        return unknown_images([pk for pk in ids if pk not in self.images])
+
     def _past(self, moment: datetime | None) -> datetime | None:
-        return moment if moment and moment <= self._timetable.now else None
+        return moment if moment and moment <= self.timetable.now else None
 
 
 def _moments(source: read.Fields) -> tuple[dict[str, Parsed | None], dict[str, str]]:
@@ -152,35 +221,10 @@ def _shortened(text: str, length: int) -> str:
     return Truncator(text).chars(length)
 
 
-def _cover(source: read.Fields) -> tuple[str, tuple[str, ...]]:
-    """Cover mode and images: automatic if the images do not exist here, "" if the file has no cover mode."""
-    mode, cover = read.line(source, "cover_mode", 40), read.names(source, "cover", 40)
-    if mode not in ("", *CoverMode.values):
-        known = _(", ").join(CoverMode.values)
-        raise Refused("cover_mode", _('"%(word)s" is not known; use one of %(known)s') % {"word": mode, "known": known})
-    wanted = CoverMode(mode or CoverMode.AUTO).takes
-    if wanted is not None and wanted != len(cover):
-        raise Refused(
-            "cover", _("has %(found)d images instead of %(wanted)d") % {"found": len(cover), "wanted": wanted}
-        )
-    return (CoverMode.AUTO, ()) if unknown_images(cover) else (mode, cover)
-
-
-def _body(source: read.Fields, notes: list[str]) -> str:
-    body = read.text(source, "body", LONGEST_BODY)
-    notes += losses(body)
-    if not _is_html(source):
-        body = add_paragraphs(body)
-    body = _relative(clean_html(body))
-    if unknown := unknown_images(references(body)):
-        raise Refused("body", str(UnknownImage(unknown)))
-    return body
-
-
-def _relative(html: str) -> str:
-    """Sanitised `html` with URLs of this site made relative."""
-    address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(settings.SITE_URL)}(?=/)'
-    return re.sub(address, r"\1", html) if settings.SITE_URL in html else html
+def _relative(html: str, site: str) -> str:
+    """Sanitised `html` with the URLs of a site made relative."""
+    address = rf'(<[a-z][^<>]*?\s(?:cite|href|poster|src)="){re.escape(site)}(?=/)'
+    return re.sub(address, r"\1", html) if site in html else html
 
 
 def _is_html(source: read.Fields) -> bool:
@@ -212,12 +256,7 @@ def _tag_slugs(source: read.Fields) -> dict[str, str]:
 
 def _corrections(source: read.Fields, notes: list[str]) -> tuple[tuple[str, datetime], ...]:
     """The notes to readers on what was corrected, and when."""
-    given = source.get("corrections")
-    if not given:
-        return ()
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise Refused("corrections", _("is not a list of objects with note and published_at"))
-    return tuple(_correction(one, notes) for one in given)
+    return tuple(_correction(one, notes) for one in inner.objects(source, "corrections"))
 
 
 def _correction(one: read.Fields, notes: list[str]) -> tuple[str, datetime]:
@@ -241,13 +280,13 @@ def digest(fields: read.Fields) -> str:
     return hashlib.blake2b(content.encode(), digest_size=11).hexdigest()
 
 
-def unknown_fields(record: Record) -> set[str]:
-    """Field names in the record that do not exist, probably misspelt, and have a value."""
-    return {name for name in record.fields.keys() - FIELDS - PASSWORDS if record.fields[name] not in (None, "")}
-
-
 def shows_unknown(record: Record) -> str:
     """The first unknown field, which may be a misspelt time, of a record that readers would see; or ""."""
     word = str(record.fields.get("status") or "").strip()
     is_shown = not any(record.fields.get(name) for name in PASSWORDS) and may_be_shown(word)
-    return min(unknown_fields(record), default="") if is_shown else ""
+    return min(unknown_fields(record), default="") if is_shown or is_of_site(record) else ""
+
+
+def is_of_site(record: Record) -> bool:
+    """Whether the record is no article, but something else of a site, or of a kind that may be misspelt."""
+    return bool(record.kind) or ("kind" in record.fields and not record.fields.get("title"))

@@ -121,9 +121,14 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
 
 
 def _can_be_restored(release: Release, member: ReleaseMember, at: datetime) -> bool:
-    """Whether its status still allows that, and, if it was unpublished, its own time to be unpublished is not past."""
+    """Whether its status still allows that, and, if it was unpublished, its own time to be unpublished is not past.
+
+    The earlier text of an update does not move to another installation with its release.
+    """
     article = member.article
     if article is None or article.status not in Status.passed():
+        return False
+    if member.action == Action.UPDATE and member.old_revision is None:
         return False
     is_over = article.unpublish_at is not None and article.unpublish_at <= at
     return member.action != Action.UNPUBLISH or (_is_as_left_by(release, article) and not is_over)

@@ -42,6 +42,10 @@ _RUN = re.compile(
 _BETWEEN_LETTERS = "[\u00ad\u200b-\u200f\u2060\ufeff\u064b-\u0652.\u2010\u2011-]?"
 _BETWEEN_DIGITS = "[\u00ad\u200b-\u200f\u2060\ufeff,.'’\u00a0\u202f]?"
 _SHORT = 4
+
+_LONGEST_KEPT = 20
+"""Characters of a run whose terms are kept for other texts: longer ones are rarely found again."""
+
 _COMMON = frozenset("a an and are as at be by for from in is it of on or that the this to was with".split())  # noqa: SIM905
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -77,15 +81,20 @@ def composed(text: str) -> str:
 def pieces(text: str) -> Iterator[Piece]:
     """The words and runs of a composed text, in order."""
     for run in _RUN.finditer(text):
-        begin, end, found = *run.span(), run.group()
-        if run.lastgroup:
-            begins = tuple(begin + place for place, char in enumerate(found) if char.isalnum())
-            parts = tuple(re.split(r"\W", found.lower())) if run.lastgroup == "hyphen" else ()
-            yield Piece("".join(char for char in found.lower() if char.isalnum()), begins, end, parts)
-        elif found.isascii():
-            yield Piece(found.lower(), range(begin, end), end)
-        else:
-            yield from _parts(found, begin)
+        yield from _pieces(run[0], run.lastgroup, run.start())
+
+
+def _pieces(found: str, group: str | None, begin: int) -> Iterator[Piece]:
+    """Those of what `_RUN` has found at `begin`, by the name of its group."""
+    end = begin + len(found)
+    if group:
+        begins = tuple(begin + place for place, char in enumerate(found) if char.isalnum())
+        parts = tuple(re.split(r"\W", found.lower())) if group == "hyphen" else ()
+        yield Piece("".join(char for char in found.lower() if char.isalnum()), begins, end, parts)
+    elif found.isascii():
+        yield Piece(found.lower(), range(begin, end), end)
+    else:
+        yield from _parts(found, begin)
 
 
 def _parts(run: str, begin: int) -> Iterator[Piece]:
@@ -114,12 +123,23 @@ def however_written(word: str) -> str:
 
 def index_terms(text: str) -> str:
     """All terms of `text`, each once, separated by spaces."""
-    return " ".join(dict.fromkeys(term for piece in pieces(composed(text)) for term in _all_terms(piece)))
+    terms: dict[str, None] = {}
+    for run in dict.fromkeys((run[0], run.lastgroup) for run in _RUN.finditer(composed(text))):
+        terms |= dict.fromkeys(_terms_of_word(*run) if len(run[0]) <= _LONGEST_KEPT else _terms_of_run(*run))
+    return " ".join(terms)
 
 
-def _all_terms(piece: Piece) -> Iterator[str]:
-    yield from _terms(piece)
-    yield from (word(part) for part in piece.parts if part not in _COMMON)
+def _terms_of_run(run: str, group: str | None) -> tuple[str, ...]:
+    """The terms of what `_RUN` has found, by the name of its group."""
+    found = list(_pieces(run, group, 0))
+    return tuple(
+        term
+        for piece in found
+        for term in (*_terms(piece), *(word(part) for part in piece.parts if part not in _COMMON))
+    )
+
+
+_terms_of_word = lru_cache(maxsize=20_000)(_terms_of_run)  # as those of `word`
 
 
 def _terms(piece: Piece) -> Iterator[str]:

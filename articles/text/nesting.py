@@ -82,6 +82,12 @@ _AROUND = {**dict.fromkeys(_TABLE_PARTS, {"table"}), "li": {"ol", "ul", *_SCOPE}
 _PARAGRAPH, _LINK, _TABLE = ["p"], ["a"], ["table"]
 _KNOWN = _PHRASES | _BLOCKS | _VOID | _COLUMNS
 
+_FLAT = re.compile(
+    rf"(?:<p>[^<]*+(?:<(?P<name>{'|'.join(sorted(_PHRASES, key=len, reverse=True))})(?: [a-z]++=\"[^\"<>]*+\")*>"
+    r"[^<]*+</(?P=name)>[^<]*+)*</p>\s*+)+"
+)
+"""Paragraphs of text with phrases in which are no others, as most are: they stay as they are."""
+
 _TEXT = {"iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp"}
 """Elements in which tags are text."""
 
@@ -117,6 +123,10 @@ class _Limiter:
         place = 0
         while found := _TOKEN.search(html, place):
             yield html[place : found.start()]
+            if not self._open and not self._dropped and (flat := _FLAT.match(html, found.start())):
+                yield flat[0]
+                place = flat.end()
+                continue
             place, name, is_end = found.end(), _name(found), bool(found["end"])
             if name in _TEXT and not is_end:
                 end = _END_OF[name].search(html, place)

@@ -88,6 +88,11 @@ def visible(text: str) -> str:
     return "".join(char for char in text if not _is_invisible(char))
 
 
+def shows(text: str) -> bool:
+    """Whether anything of `text` can be seen."""
+    return any(not char.isspace() and not _is_invisible(char) for char in text)
+
+
 def _is_invisible(char: str) -> bool:
     return char in "\u2800\u3164\uffa0\u115f\u1160" or (
         unicodedata.category(char) in {"Cf", "Mn", "Me", "Cc", "Cn", "Co"} and not char.isspace()

@@ -28,6 +28,7 @@ STATUSES = {status.name.lower(): status for status in Article.Status}
 class Command(BaseCommand):
     """Only reads, from one consistent snapshot."""
 
+    requires_system_checks: list[str] = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "Export articles as JSON Lines, which import_articles reads without loss, or as WordPress's WXR."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -41,10 +42,19 @@ class Command(BaseCommand):
             "--status", action="append", choices=STATUSES, help="only this status, by the clock; may be repeated"
         )
         parser.add_argument("--since", type=moment, metavar="TIME", help="only articles changed since; ISO 8601")
+        parser.add_argument(
+            "--whole-site",
+            action="store_true",
+            help="with channels, tags, accounts, images, notes, updates, releases and more, to move it; JSON Lines",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file, and print the number of articles."""
-        write = WRITERS[options["format"] or _guess_format(options["file"])]
+        name = options["format"] or _guess_format(options["file"])
+        if options["whole_site"] and (name != "jsonl" or any(options[one] for one in ("channel", "status", "since"))):
+            message = _("--whole-site writes JSON Lines with all articles; leave out the other options.")
+            raise CommandError(message, returncode=NOTHING_WRITTEN)
+        write = WRITERS[name]
         articles = _chosen(options)
         try:
             with snapshot():
@@ -52,7 +62,7 @@ class Command(BaseCommand):
                 if options["status"]:
                     statuses = [STATUSES[name] for name in options["status"]]
                     articles = articles.filter(with_statuses(statuses, now))
-                export = Export(articles, now)
+                export = Export(articles, now, whole_site=options["whole_site"])
                 self._write(options["file"], write, export)
         except (OSError, DatabaseError) as error:
             reason = getattr(error, "strerror", None) or error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.utils.translation import ngettext
 
 from articles.exchange import (
     CHANNEL,
+    MOST_NUMBER,
     READERS,
     Checker,
     Importer,
@@ -26,6 +28,7 @@ from articles.exchange import (
     Timetable,
     Unreadable,
     guess_format,
+    is_of_site,
     shows_unknown,
 )
 from articles.management.base import NewsroomCommand
@@ -43,21 +46,42 @@ def _site(address: str) -> str:
     return address.rstrip("/")
 
 
-def _accept(record: Record | Remark) -> bool:
-    """True. Raises `Unreadable` for an unknown field of an article for readers: it may be the time they wait for."""
+@dataclass
+class Survey:
+    """The first reading of a file: the number of its records, and the highest numbers in it, by kind of record."""
+
+    total: int = 0
+    highest: dict[str, int] = field(default_factory=dict)
+
+    def add(self, record: Record | Remark) -> None:
+        """Count it."""
+        self.total += 1
+        given = record.fields.get("number") if isinstance(record, Record) else None
+        if isinstance(record, Record) and isinstance(given, int):
+            self.highest[record.kind] = max(self.highest.get(record.kind, 0), min(given, MOST_NUMBER))
+
+
+def _require_known(record: Record | Remark) -> None:
+    """Raise `Unreadable` for an unknown field of an article for readers: it may be the time they wait for."""
     name = shows_unknown(record) if isinstance(record, Record) else ""
-    if name:
+    if not name:
+        return
+    message = _(
+        '%(place)s: the field "%(name)s" is unknown, and readers would see the article; correct the name, remove'
+        " the field, or accept all such fields with --ignore-unknown"
+    )
+    if isinstance(record, Record) and is_of_site(record):
         message = _(
-            '%(place)s: the field "%(name)s" is unknown, and readers would see the article; correct the name, remove'
-            " the field, or accept all such fields with --ignore-unknown"
+            '%(place)s: "%(name)s" is unknown; correct the name, remove the field, or accept all such fields with'
+            " --ignore-unknown"
         )
-        raise Unreadable(message % {"place": record.place, "name": name[:80]})
-    return True
+    raise Unreadable(message % {"place": record.place, "name": name[:80]})
 
 
 class Command(NewsroomCommand):
     """Reads the file twice: first to check all of it, then to import it."""
 
+    requires_system_checks: list[str] = []  # they would load the admin and all URLs; `check` and `migrate` run them
     help = "Import articles from JSON Lines, CSV, an export of WordPress (WXR) or Ghost, or a feed. Safe to repeat."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -88,40 +112,46 @@ class Command(NewsroomCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""
-        importer = self._importer(options)
+        checker = self._checker(options)
         try:
-            self._import(importer, options)
+            importer = self._import(checker, options)
         except (Unreadable, OSError, LookupError) as error:
             raise CommandError(f"{options['file']}: {error}", returncode=ALL_UNREADABLE) from error
         self._report(importer)
         if importer.tally.failed:
             sys.exit(SOME_FAILED)
 
-    def _importer(self, options: dict[str, Any]) -> Importer:
+    def _checker(self, options: dict[str, Any]) -> Checker:
         channel = options["channel"] and " ".join(options["channel"].split())
         if channel is not None and not 0 < len(channel) <= CHANNEL:
             raise CommandError(_("--channel needs a name of at most %(limit)d characters.") % {"limit": CHANNEL})
         timetable = Timetable(now=timezone.now(), past_due=PastDue(options["past_due"]))
-        return Importer(Checker(timetable, channel=channel), show=self._notify, dry_run=options["dry_run"])
+        return Checker(timetable, channel=channel)
 
-    def _import(self, importer: Importer, options: dict[str, Any]) -> None:
+    def _import(self, checker: Checker, options: dict[str, Any]) -> Importer:
         path: Path = options["file"]
         read = READERS[options["format"] or guess_format(path)]
         how = {"encoding": options["encoding"], "site": options["site"] or ""}
-        total = sum(1 for record in read(path, **how) if options["ignore_unknown"] or _accept(record))
+        survey = Survey()
+        for record in read(path, **how):
+            survey.add(record)
+            if not options["ignore_unknown"]:
+                _require_known(record)
+        importer = Importer(checker, show=self._notify, highest=survey.highest, dry_run=options["dry_run"])
         shown_at = time.monotonic()
         for done in importer.run(read(path, **how)):
             reset_queries()  # stored by Django when debugging, megabytes of them
-            if done == total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
+            if done == survey.total or time.monotonic() - shown_at >= PROGRESS_INTERVAL:
                 shown_at = time.monotonic()
                 self.stderr.write(
                     _("%(done)d of %(total)d read: %(tally)s")
                     % {
                         "done": done,
-                        "total": total,
+                        "total": survey.total,
                         "tally": importer.tally,
                     }
                 )
+        return importer
 
     def _notify(self, remark: Remark) -> None:
         word = _("failed") if remark.kind is Kind.FAILED else _("note")
@@ -141,6 +171,22 @@ class Command(NewsroomCommand):
                 count,
             )
             self._say(_("note: ") + text % {"count": count, "name": name})
+        if number := importer.tally.renumbered:
+            text = ngettext(
+                "%(count)d article has another number here, since its own is taken",
+                "%(count)d articles have other numbers here, since their own are taken",
+                number,
+            )
+            self._say(_("note: ") + text % {"count": number})
+        if number := importer.tally.incomplete:
+            text = ngettext(
+                "%(count)d article names an owner or a writer of notes who has no account here; the name is left out",
+                "%(count)d articles name owners or writers of notes who have no account here; the names are left out",
+                number,
+            )
+            self._say(_("note: ") + text % {"count": number})
+        if new := _(", ").join(f"{kind}={count}" for kind, count in importer.new_rows.items() if count):
+            self._say(_("note: also created: %(new)s") % {"new": new})
         self._say(str(importer.tally))
 
     def _say(self, text: str) -> None:

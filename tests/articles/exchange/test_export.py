@@ -47,6 +47,13 @@ def empty_the_newsroom() -> None:
         model._default_manager.all().delete()
 
 
+RENUMBERED = "note: %d articles have other numbers here, since their own are taken"
+
+
+def lines_without_numbers(path: Path) -> list[dict[str, Any]]:
+    return [{name: value for name, value in line.items() if name != "number"} for line in lines_of(path)]
+
+
 def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -101,8 +108,8 @@ def test_an_export_of_an_import_is_identical(tmp_path: Path, newsroom: object) -
     imported = run_import(first)
     run_export(second)
 
-    assert (imported.code, imported.lines) == (0, [counts(created=total)])
-    assert second.read_bytes() == first.read_bytes()
+    assert (imported.code, imported.lines) == (0, [RENUMBERED % total, counts(created=total)])
+    assert lines_without_numbers(second) == lines_without_numbers(first)
     assert sorted(TaskInfo.objects.values_list("task_type", "execute_time")) == tasks
 
 
@@ -130,7 +137,7 @@ def test_live_articles_are_exported_as_published_before_a_worker_records_it(tmp_
     [line] = lines_of(tmp_path / "a.jsonl")
     assert (line["status"], line["published_at"]) == ("published", until.isoformat())
     empty_the_newsroom()
-    assert run_import(tmp_path / "a.jsonl").remarks == []
+    assert run_import(tmp_path / "a.jsonl").summary == counts(created=1)
     assert Article.objects.live(soon()).exists()
 
 
@@ -208,11 +215,12 @@ def test_the_clock_decides_which_status_an_exported_article_has(tmp_path: Path) 
 def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
     alice = make_user("alice")
     due = soon(hours=3)
-    make_article("Bridge", body="<p>Open.</p>", author=alice, channel=make_channel("Port"), publish_at=due)
+    bridge = make_article("Bridge", body="<p>Open.</p>", author=alice, channel=make_channel("Port"), publish_at=due)
 
     run_export(tmp_path / "a.jsonl")
 
     [line] = lines_of(tmp_path / "a.jsonl")
+    assert (line.pop("number"), line.pop("created_at")) == (bridge.pk, bridge.created_at.isoformat())
     assert line.pop("external_id").startswith("headline:")
     assert line == {
         "title": "Bridge", "slug": "bridge", "summary": "", "body": "<p>Open.</p>", "body_format": "html",
@@ -221,7 +229,7 @@ def test_a_line_holds_every_field_with_its_zone(tmp_path: Path) -> None:
         "cover_mode": "auto", "cover": [], "author": "alice", "author_name": "",
         "byline": "", "channel": "Port", "channel_slug": "port", "channel_description": "", "channel_position": 0,
         "channel_enabled": True, "tags": [], "tag_slugs": {}, "corrections": [],
-        "search_title": "", "social_title": "", "social_summary": "",
+        "search_title": "", "social_title": "", "social_summary": "", "former_slugs": [],
     }  # fmt: skip
 
 
@@ -260,6 +268,20 @@ def test_channels_tags_and_corrections_have_the_same_addresses_after_a_move(tmp_
         ("sport", 1, ""),
         ("yaowen", 3, "The day."),
     ]
+
+
+@pytest.mark.django_db
+def test_an_article_that_was_stored_with_a_past_date_is_not_shown_as_updated_after_a_move(tmp_path: Path) -> None:
+    article = make_article("Bridge", status=Status.PUBLISHED, publish_at=OLD, published_at=OLD)
+    stored = soon(days=-1)
+    Article.objects.filter(pk=article.pk).update(created_at=stored, text_changed_at=stored)
+    run_export(tmp_path / "a.jsonl")
+    empty_the_newsroom()
+
+    run_import(tmp_path / "a.jsonl")
+
+    moved = Article.objects.get()
+    assert (moved.created_at, moved.modified_at, moved.updated_after_publication) == (stored, stored, None)
 
 
 @pytest.mark.django_db
@@ -332,7 +354,7 @@ def test_a_chosen_cover_is_imported_if_its_images_exist(tmp_path: Path) -> None:
 
     empty_the_newsroom()
     Image.objects.all().delete()
-    assert run_import(tmp_path / "a.jsonl").remarks == [
+    assert run_import(tmp_path / "a.jsonl").remarks[:1] == [
         "line 1: note: the images of its cover do not exist here; the cover is chosen from the text"
     ]
     assert (Article.objects.get().cover_mode, Article.objects.get().cover) == ("auto", [])
@@ -548,7 +570,7 @@ def test_writing_takes_little_memory_and_few_statements_for_any_number(
     resolve("/")  # or the first address that is asked for would load all views
 
     tracemalloc.start()
-    with django_assert_max_num_queries(72):
+    with django_assert_max_num_queries(92):
         written = sum(len(piece) for piece in WRITERS[name](Export(Article.objects.all(), soon())))
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import re
 from time import process_time
 
 import pytest
 from pytest_django import Settings
 
+from articles.text import nesting
 from articles.text.embeds import with_players
+from articles.text.nesting import limit_nesting
 from articles.text.sanitize import add_paragraphs, clean_html, foreign_tags, lost_tags, plain_text
 
 
@@ -306,3 +310,18 @@ def _seconds(text: str) -> float:
     begun = process_time()
     clean_html(text)
     return process_time() - begun
+
+
+PIECES = (
+    "<p>", "</p>", "<P>", "<p>x <b>y</b></p>", '<a href="x">l</a>', '<a href="x">', "</a>", "<b>", "</b>", "<b >q</b>",
+    " t ", "\n\n", "<div>", "</div>", "<table>", "<td>", "</table>", "<h2>", "</h2>", "<ul>", "<li>", "<script>",
+    '<p class="a>b">', "<br>", "<i><u>z</u></i>", "<!-- c -->", "&lt;", "<", "<b>" * 120,
+)  # fmt: skip
+
+
+def test_paragraphs_that_are_passed_over_would_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(5)
+    documents = ["".join(chance.choices(PIECES, k=chance.randint(12, 30))) for _ in range(300)]
+    passed_over = [limit_nesting(document) for document in documents]
+    monkeypatch.setattr(nesting, "_FLAT", re.compile(r"(?!)"))
+    assert passed_over == [limit_nesting(document) for document in documents]
