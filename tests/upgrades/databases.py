@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection
 
-OTHER = "headline_upgraded"
+OTHER = "headline_upgraded" + os.environ.get("PYTEST_XDIST_WORKER", "")
 
 Description = dict[str, set[tuple[Any, ...]]]
 

@@ -56,7 +56,7 @@ def check_desk() -> None:
 
 def check_worker() -> None:
     """An article whose time comes is published by the worker."""
-    waiting = Article.objects.filter(status__in=(4, 8), publish_at__gt=timezone.now()).earliest("publish_at")
+    waiting = Article.objects.filter(status__in=(4, 8), publish_at__isnull=False).latest("publish_at")
     now = timezone.now()
     Article.objects.filter(pk=waiting.pk).update(publish_at=now, embargo_until=None, cleared_at=None)
     assert TaskInfo.objects.filter(task_type="articles.publish", key=str(waiting.pk)).update(execute_time=now)
