@@ -81,6 +81,11 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         names = {field.column for field in fields if field.column}  # a many-to-many relation has none
         return bool(names) and not names & self._columns(model._meta.db_table)
 
+    def _delete_composed_index(self, model: type[Model], fields: Any, constraint_kwargs: Any, sql: Any) -> None:
+        columns = [model._meta.get_field(name).column for name in fields]
+        if self.collect_sql or self._constraint_names(model, columns, **constraint_kwargs):
+            super()._delete_composed_index(model, fields, constraint_kwargs, sql)  # type: ignore[misc]
+
     def _create_missing_fk_index(self, model: type[Model], **options: Any) -> None:
         if self.collect_sql or model._meta.db_table in self._tables():
             super()._create_missing_fk_index(model, **options)  # type: ignore[misc]

@@ -78,11 +78,12 @@ def check_repaired(url: str, directory: Path) -> None:
     execute(url, f"CREATE DATABASE headline_new COLLATE {collation_of(url)}")
     manage(new, "migrate", "--verbosity=0")
     assert described(url) == described(new)
-    time = "UPDATE articles_article SET publish_at = UTC_TIMESTAMP(6) WHERE status IN (4, 8) AND publish_at IS NOT NULL"
-    execute(url, time)
+    waiting = "status IN (4, 8) AND publish_at IS NOT NULL"
+    times = "publish_at = UTC_TIMESTAMP(6), embargo_until = NULL, cleared_at = NULL"
+    execute(url, f"UPDATE articles_article SET {times} WHERE {waiting}")
     execute(url, "UPDATE taskinfo SET execute_time = UTC_TIMESTAMP(6) WHERE task_type = 'articles.publish'")
     manage(url, "poll")
-    assert rows(connect(url), "SELECT id FROM articles_article WHERE status IN (4, 8) AND publish_at IS NOT NULL") == []
+    assert rows(connect(url), f"SELECT id FROM articles_article WHERE {waiting}") == []
 
 
 def described(url: str) -> dict[str, list[str]]:
