@@ -82,7 +82,7 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
         return bool(names) and not names & self._columns(model._meta.db_table)
 
     def _delete_composed_index(self, model: type[Model], fields: Any, constraint_kwargs: Any, sql: Any) -> None:
-        columns = [model._meta.get_field(name).column for name in fields]
+        columns = [getattr(model._meta.get_field(name), "column", name) for name in fields]
         if self.collect_sql or self._constraint_names(model, columns, **constraint_kwargs):
             super()._delete_composed_index(model, fields, constraint_kwargs, sql)  # type: ignore[misc]
 
