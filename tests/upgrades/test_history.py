@@ -34,9 +34,9 @@ def test_an_upgrade_from_each_starting_point_ends_like_a_new_installation(commit
         check_upgraded(wanted, seen)
 
 
-def check_upgraded(wanted: Any, seen: dict[str, Any]) -> None:
+def check_upgraded(wanted: Any, seen: dict[str, Any], *, was_interrupted: bool = False) -> None:
     """The connection's database is like a new one, its readers see what they saw, and what is due goes live."""
-    assert differences(describe(), wanted) == {}
+    assert differences(describe(), wanted, was_interrupted=was_interrupted) == {}
     shown = what_readers_see()
     assert {path: shown["pages"].get(path) for path in seen["pages"]} == seen["pages"]
     assert [title for title in shown["feed"] if title in seen["feed"]] == seen["feed"]
