@@ -92,7 +92,7 @@ alerts: packages .venv/test  ## fires each alert rule by its fault, in a real Pr
 databases: packages .venv/test  ## queue, publishing, caches and backups on other versions of MariaDB, MySQL, Redis and Valkey; DATABASES=mysql takes some
 	TEST_DATABASE=sqlite $(BIN)/pytest -m databases -k "$(DATABASES)" -s tests/databases
 
-upgrades: packages .venv/test  ## upgrades from each version that installations have, with its own tables and rows; UPGRADES=818c6ff5 takes one
+upgrades: packages .venv/test  ## upgrades from each version that installations have, also stopped at each statement; UPGRADES=818c6ff5 takes one
 	$(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
 	TEST_DATABASE=sqlite $(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import asdict
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -34,6 +35,7 @@ from scheduling import registry
 from scheduling.clock import read_database_clock
 from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
+from scheduling.failures import causes
 from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from scheduling.services.measuring import (
@@ -99,7 +101,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
     status = "unusable" if figures["database"] != "ok" else "degraded" if codes else "ready"
     shown = dict(figures) if is_on_this_machine(request) or is_operator(request) else {}
     shown.pop("proxy_not_counted", None)
-    return JsonResponse({"status": status, "problems": codes, **shown}, status=503 if status == "unusable" else 200)
+    response = JsonResponse({"status": status, "problems": codes, **shown})
+    if status == "unusable":
+        response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+        response._has_been_logged = True  # type: ignore[attr-defined] # by the probe, once; Django would for each
+    return response
 
 
 def report() -> problems.Report:
@@ -122,7 +128,9 @@ def _result(name: str, future: Future[Any], otherwise: Any) -> Any:
     try:
         result = future.result(0)
     except Exception as error:
-        incidents.failed(logger, source, f"a {source} failed: {error or type(error).__name__}", level=logging.WARNING)
+        incidents.failed(
+            logger, source, f"a {source} failed: {str(error) or type(error).__name__}", level=logging.WARNING
+        )
         return otherwise
     incidents.succeeded(source)
     return result
@@ -155,11 +163,9 @@ def _check_cache() -> str:
     return "ok"
 
 
-def _is_refusal(error: BaseException | None) -> bool:
+def _is_refusal(error: BaseException) -> bool:
     """Whether the server answers, but refuses the user or the password."""
-    while error is not None and type(error).__name__ not in _REFUSALS:
-        error = error.__cause__ or error.__context__
-    return error is not None
+    return any(type(cause).__name__ in _REFUSALS for cause in causes(error))
 
 
 def _check_media() -> str:

@@ -1,7 +1,8 @@
 """Columns and triggers that differ from what this version creates on this server: found, and repaired.
 
 Types of columns depend on the server that migrated: from MariaDB 10.7 on ids are of the type UUID, before that
-char(32), which is too short for what is written then. Collations and triggers may be lost with a dump.
+char(32), which is too short for what is written then. Collations and triggers may be lost with a dump, and foreign keys
+with a repair that was interrupted: MariaDB changes no column of a key, so keys are dropped before and made again.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ _DEFAULTS = (
     "SELECT table_name, table_collation FROM information_schema.tables"
     " WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 )
+_KEYS = (
+    "SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name"
+    " FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL"
+)
 _TRIGGERS = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'",
     "mysql": "SELECT trigger_name, action_statement FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
@@ -56,6 +61,7 @@ class Differences:
     ids: list[Column]  #: columns of UUIDs that have room for 32 characters only
     texts: dict[Column, str]  #: columns with another collation, and the one that they should have
     tables: list[str]  #: whose later columns would get another collation
+    keys: dict[Column, str]  #: columns whose foreign key is missing, and the statement that adds it
     is_database_other: bool  #: later tables would get another collation
     triggers: dict[str, str]  #: name and statement of triggers that are missing or others
     collation: str  #: of most columns
@@ -64,35 +70,32 @@ class Differences:
     def names(self) -> list[str]:
         """What they are called in a sentence."""
         columns = [f"{table}.{column}" for table, column in sorted({*self.ids, *self.texts})]
-        return [*columns, *self.tables, *(["DATABASE"] if self.is_database_other else []), *sorted(self.triggers)]
+        keys = [f"FOREIGN KEY {table}.{column}" for table, column in sorted(self.keys)]
+        of_database = ["DATABASE"] if self.is_database_other else []
+        return [*columns, *self.tables, *keys, *of_database, *sorted(self.triggers)]
 
 
 def find_differences() -> Differences:
-    """Compare the database with the models at its migrations; triggers only if all migrations are applied."""
+    """Compare the database with the models at its migrations; keys and triggers only if all are applied.
+
+    A migration that was interrupted may have dropped a key, and adds it when it is run again.
+    """
     loader = MigrationLoader(connection)
     applied = set(loader.applied_migrations) & set(loader.graph.nodes)
     is_complete = set(loader.graph.nodes) <= applied
     apps = current_apps if is_complete else loader.project_state(sorted(applied)).apps
     triggers = _other_triggers() if is_complete else {}
+    if connection.vendor != "mysql":
+        return Differences([], {}, [], {}, is_database_other=False, triggers=triggers, collation="")
     exact = exact_columns() if MADE_EXACT in applied else set()
-    return _Columns(apps, exact).differences(triggers) if connection.vendor == "mysql" else _only(triggers)
+    return _Columns(apps, exact).differences(triggers, is_complete=is_complete)
 
 
 def repair(found: Differences) -> None:
-    """Change columns, collations and triggers to what this version creates. A repair that failed can be repeated."""
+    """Change columns, collations, keys and triggers to what this version creates. If it fails, it can be repeated."""
     with connection.cursor() as cursor:
-        if connection.vendor == "mysql":
-            cursor.execute("SET foreign_key_checks = 0")  # or no column of a key could be changed
-        try:
-            for statement in [*_column_statements(found), *_trigger_statements(found)]:
-                cursor.execute(statement, None)
-        finally:
-            if connection.vendor == "mysql":
-                cursor.execute("SET foreign_key_checks = 1")
-
-
-def _only(triggers: dict[str, str]) -> Differences:
-    return Differences([], {}, [], is_database_other=False, triggers=triggers, collation="")
+        for statement in [*_column_statements(found), *_trigger_statements(found)]:
+            cursor.execute(statement, None)
 
 
 class _Columns:
@@ -111,7 +114,7 @@ class _Columns:
             (table, name): (kind, collation) for table, name, kind, collation in rows if (table, name) in self._fields
         }
 
-    def differences(self, triggers: dict[str, str]) -> Differences:
+    def differences(self, triggers: dict[str, str], *, is_complete: bool) -> Differences:
         collation = self._usual_collation()
         has_uuid = connection.features.has_native_uuid_field
         ids = [one for one, (kind, _collation) in self._found.items() if has_uuid and self._is_short(one, kind)]
@@ -120,7 +123,13 @@ class _Columns:
         ((of_database,),) = _rows("SELECT @@collation_database")
         is_other = bool(self._found) and of_database != collation
         texts = {one: wanted for one, wanted in sorted(texts.items()) if one not in ids}
-        return Differences(sorted(ids), texts, sorted(tables), is_other, triggers, collation)
+        keys = self._missing_keys() if is_complete else {}
+        return Differences(sorted(ids), texts, sorted(tables), keys, is_other, triggers, collation)
+
+    def _missing_keys(self) -> dict[Column, str]:
+        there = {(key.table, key.column) for key in _keys()}
+        wanted = {one: field for one, field in self._fields.items() if getattr(field, "db_constraint", False)}
+        return {one: _key_of(field) for one, field in wanted.items() if one in self._found and one not in there}
 
     def _is_short(self, column: Column, kind: str) -> bool:
         return isinstance(self._target(column), UUIDField) and kind == _DIGITS
@@ -149,6 +158,30 @@ class _Columns:
         return max(counts, key=lambda name: (counts[name], name), default=_USUAL)
 
 
+@dataclass(frozen=True)
+class _Key:
+    """A foreign key: Django makes them of one column each."""
+
+    table: str
+    name: str
+    column: str
+    to_table: str
+    to_column: str
+
+    def touches(self, columns: set[Column]) -> bool:
+        """Whether it connects one of these."""
+        return not columns.isdisjoint({(self.table, self.column), (self.to_table, self.to_column)})
+
+
+def _keys() -> list[_Key]:
+    return [_Key(*row) for row in _rows(_KEYS)]
+
+
+def _key_of(field: Any) -> str:
+    editor: Any = connection.SchemaEditorClass(connection)
+    return str(editor._create_fk_sql(field.model, field, "_fk_%(to_table)s_%(to_column)s"))
+
+
 def _stored(model: Any) -> list[Field[Any, Any]]:
     return [field for field in model._meta.local_concrete_fields if field.column]
 
@@ -158,6 +191,20 @@ def _column_statements(found: Differences) -> Iterator[str]:
     if found.is_database_other:
         name = quote(str(connection.settings_dict["NAME"]))
         yield f"ALTER DATABASE {name} CHARACTER SET {_CHARACTERS} COLLATE {found.collation}"
+    changed = {*found.ids, *found.texts}  # nothing on SQLite
+    keys = [key for key in _keys() if key.touches(changed)] if changed else []
+    for key in keys:
+        yield f"ALTER TABLE {quote(key.table)} DROP FOREIGN KEY {quote(key.name)}"
+    yield from _changes(found)
+    for key in keys:
+        yield (
+            f"ALTER TABLE {quote(key.table)} ADD CONSTRAINT {quote(key.name)} FOREIGN KEY ({quote(key.column)})"
+            f" REFERENCES {quote(key.to_table)} ({quote(key.to_column)})"
+        )
+    yield from found.keys.values()
+
+
+def _changes(found: Differences) -> Iterator[str]:
     for table in sorted({*found.tables, *(table for table, _column in [*found.ids, *found.texts])}):
         definitions = _definitions(table)
         changes = [_as_uuid(definitions[name]) for of, name in found.ids if of == table]
@@ -165,7 +212,7 @@ def _column_statements(found: Differences) -> Iterator[str]:
         modified = [f"MODIFY {change}" for change in changes]
         if table in found.tables:
             modified.append(f"DEFAULT CHARACTER SET {_CHARACTERS} COLLATE {found.collation}")
-        yield f"ALTER TABLE {quote(table)} {', '.join(modified)}"
+        yield f"ALTER TABLE {connection.ops.quote_name(table)} {', '.join(modified)}"
 
 
 def _definitions(table: str) -> dict[str, str]:

@@ -85,7 +85,7 @@ def trouble_of(error: BaseException) -> Trouble | None:
     In a chain of errors the first one decides: a handler may raise its own error after a lost connection, and Django
     refuses every statement after an invalid row.
     """
-    for cause in reversed(list(_chain(error))):
+    for cause in reversed(list(causes(error))):
         if isinstance(cause, DatabaseError | InterfaceError) and not isinstance(cause, TransactionManagementError):
             return _database_trouble(cause)
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in _MACHINE):
@@ -103,11 +103,13 @@ def is_duplicate(error: IntegrityError) -> bool:
     return number in _DUPLICATES or getattr(error.__cause__, "sqlite_errorcode", None) in _SQLITE_DUPLICATES
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, what caused it, and so on; each once, as a chain may be a circle: django-redis makes such ones."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        yield error
+        seen.add(id(error))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _database_trouble(error: Exception) -> Trouble | None:

@@ -34,7 +34,7 @@ from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
 from headline.api.staff_required import requesting_user
-from scheduling.services import database_now
+from scheduling.services import database_now, incidents
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ COOKIE_PREFIX = "preview-"
 
 FILE_NAME = re.compile(r"[\w-]+\.(jpeg|png|webp|avif)", re.ASCII)
 _RETRY_AFTER = 10  # seconds
+_SOURCE = "image files"
 _MAX_TOKENS = 10  # read from a request's cookies
 _SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
 
@@ -123,12 +124,15 @@ def _file(pk: UUID, name: str) -> HttpResponseBase:
         file.read(0)  # a bucket is asked for the file now, not when the response has begun
     except FileNotFoundError as error:
         raise Http404 from error
-    except Exception:  # each storage has its own exceptions
-        logger.exception("reading an image file failed: %s/%s", pk, name)
-        return HttpResponse(
+    except Exception as error:  # each storage has its own exceptions
+        incidents.failed(logger, _SOURCE, f"reading image files fails, such as {pk}/{name}", error)
+        response = HttpResponse(
             _("The image storage does not respond: try again in a moment."),
             status=HTTPStatus.SERVICE_UNAVAILABLE,
             headers={"Retry-After": str(_RETRY_AFTER)},
             content_type="text/plain; charset=utf-8",
         )
+        response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs a line for each
+        return response
+    incidents.succeeded(_SOURCE)
     return FileResponse(file, content_type=content_type, headers=_SECURITY_HEADERS)

@@ -49,6 +49,23 @@ def tables_of(apps: Apps) -> list[str]:
     return sorted({model._meta.db_table for model in models if model._meta.managed})
 
 
+def are_halfway() -> bool:
+    """Whether a migration that failed has left tables or columns that its predecessors did not make.
+
+    SQLite rolls it back.
+    """
+    if connection.vendor == "sqlite":
+        return False
+    apps = apps_at(applied_migrations() & known_migrations())
+    tables = set(tables_of(apps))
+    metas = [model._meta for model in apps.get_models(include_auto_created=True) if model._meta.db_table in tables]
+    wanted = {(meta.db_table, field.column) for meta in metas for field in meta.local_concrete_fields if field.column}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()")
+        there = {column for column in cursor.fetchall() if column[0] in tables}
+    return there != wanted
+
+
 def dump(table: str) -> Iterator[bytes]:
     """The lines of a table."""
     columns, native_uuids = _columns(table)

@@ -25,6 +25,7 @@ from django.db.migrations.operations import (
 from django.db.migrations.operations.base import Operation
 from django.db.models import NOT_PROVIDED, ManyToManyField
 
+from headline.backup import rows
 from headline.backup.archive import REFUSED, BackupError
 from headline.backup.interruption import interruptible
 from headline.tables import find_differences, repair
@@ -108,8 +109,24 @@ def repair_tables() -> list[str]:
     return found.names
 
 
+def kept_backup() -> str:
+    """The backup of an attempt whose migration failed halfway; "" if there is none.
+
+    The tables are of no version then: a backup of them could not be restored.
+    """
+    note = _note()
+    path = note.read_text() if note.exists() else ""
+    return path if path and Path(path).exists() and rows.are_halfway() else ""
+
+
+def _note() -> Path:
+    """Names the backup while migrations are applied, and if they were interrupted."""
+    return Path(settings.DATA_DIR) / "upgrade.begun"
+
+
 def migrate(migrations: list[Migration], backup: str) -> None:
     """Apply the migrations. Raises `BackupError`, which says how to go back to the `backup`."""
+    _note().write_text(str(Path(backup).absolute()))
     try:
         with interruptible(lambda: "A migration was running."):
             call_command("migrate", verbosity=0)
@@ -118,13 +135,14 @@ def migrate(migrations: list[Migration], backup: str) -> None:
         failed = next((one for one in migrations if (one.app_label, one.name) not in applied), "post_migrate")
         returncode = error.returncode if isinstance(error, BackupError) else REFUSED
         raise BackupError(_how_to_go_back(str(failed), error, backup), returncode=returncode) from error
+    _note().unlink()
 
 
 def _how_to_go_back(migration: str, error: Exception, backup: str) -> str:
     half = " and may be half applied" if connection.vendor == "mysql" else ""
     return (
         f"The migration {migration} failed{half}: {error}\n"
-        "Services of the old version continue; do not restart them now. To go on, correct the cause and run upgrade "
-        "again. To go back, stop all services, install the version before, create an empty database and an empty "
-        f"DATA_DIR, and run manage.py restore {backup} --past-due publish"
+        "Services of the old version continue; do not restart them now. To go on, correct the cause and run manage.py "
+        "upgrade again. To go back, stop all services, install the version before, create an empty database and an "
+        f"empty DATA_DIR, and run manage.py restore {backup} --past-due publish"
     )

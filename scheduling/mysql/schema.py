@@ -2,8 +2,7 @@
 
 MariaDB and MySQL commit each change of a table at once. A second attempt of a migration begins at its first statement,
 and meets the tables, columns, indexes and triggers of the first attempt, or no longer finds what that one has removed.
-
-Not covered: an index that is removed from a table which a later operation of the same migration renames.
+A table that is not there has got another name by a later operation of the same migration.
 """
 
 from __future__ import annotations
@@ -67,21 +66,41 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
     def alter_field(self, model: type[Model], old_field: Any, new_field: Any, strict: bool = False) -> None:
         """Change a column, and add its foreign key if an attempt was interrupted after dropping it.
 
-        A table that is not there has got another name by a later operation of an earlier attempt.
+        A column that is not there has been dropped by a later operation of an earlier attempt.
         """
-        if not self.collect_sql and model._meta.db_table not in self._tables():
+        if not self.collect_sql and self._is_gone(model, old_field, new_field):
             return
         super().alter_field(model, old_field, new_field, strict)
         if not self.collect_sql and self._lacks_key(model, new_field):
             create = self._create_fk_sql  # type: ignore[attr-defined]
             self.execute(create(model, new_field, "_fk_%(to_table)s_%(to_column)s"))
 
+    def _is_gone(self, model: type[Model], *fields: Field[Any, Any]) -> bool:
+        if model._meta.db_table not in self._tables():
+            return True
+        names = {field.column for field in fields if field.column}  # a many-to-many relation has none
+        return bool(names) and not names & self._columns(model._meta.db_table)
+
+    def _delete_composed_index(self, model: type[Model], fields: Any, constraint_kwargs: Any, sql: Any) -> None:
+        columns = [getattr(model._meta.get_field(name), "column", name) for name in fields]
+        if self.collect_sql or self._constraint_names(model, columns, **constraint_kwargs):
+            super()._delete_composed_index(model, fields, constraint_kwargs, sql)  # type: ignore[misc]
+
+    def _create_missing_fk_index(self, model: type[Model], **options: Any) -> None:
+        if self.collect_sql or model._meta.db_table in self._tables():
+            super()._create_missing_fk_index(model, **options)  # type: ignore[misc]
+
+    def _constraint_names(self, model: type[Model], *args: Any, **options: Any) -> list[str]:
+        if not self.collect_sql and model._meta.db_table not in self._tables():
+            return []
+        names: list[str] = super()._constraint_names(model, *args, **options)  # type: ignore[misc]
+        return names
+
     def _lacks_key(self, model: type[Model], field: Field[Any, Any]) -> bool:
         if not (field.remote_field and getattr(field, "db_constraint", False) and field.column):
             return False
         is_there = field.column in self._columns(model._meta.db_table)
-        names = self._constraint_names  # type: ignore[attr-defined]
-        return is_there and not names(model, [field.column], foreign_key=True)
+        return is_there and not self._constraint_names(model, [field.column], foreign_key=True)
 
     def _is_done(self, sql: str, error: DatabaseError) -> bool:
         code = error.args[0] if error.args else None

@@ -25,7 +25,7 @@ from headline.backup.storage import media_files
 from headline.caches import caches
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
-from headline.health import Probe, check_database
+from headline.health import Probe, _cache, check_database
 from headline.media_probe import media_is_writable
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock, run_due
@@ -133,6 +133,17 @@ def test_without_redis_it_is_degraded_and_gets_traffic(
     assert ready(client)["problems"] == ["worker_without_redis"]
 
 
+def test_a_cache_that_is_away_and_comes_back_is_seen_at_once(
+    client: Client, worker: WorkerHeartbeat, own_redis: Server, settings: Any
+) -> None:
+    settings.REDIS_CACHE_URL, settings.CACHES = own_redis.url, caches(own_redis.url)
+    assert ready(client)["cache"] == "ok"
+    own_redis.kill()
+    assert (_cache.start().result(PATIENCE), ready(client)["cache"]) == ("unreachable", "unreachable")
+    own_redis.start()
+    assert eventually(lambda: ready(client)["cache"] == "ok")
+
+
 @pytest.mark.parametrize("credentials", ["", ":wrong@"])
 def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
     client: Client, worker: WorkerHeartbeat, own_redis: Server, settings: Any, credentials: str
@@ -213,7 +224,9 @@ def test_the_response_contains_no_secrets(client: Client, settings: Any, worker:
 
 
 @pytest.mark.parametrize("fault", ["DROP", "HANG"])
-def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+def test_an_unusable_database_gets_no_traffic(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
     released = threading.Event()
 
     def ask() -> Any:
@@ -228,6 +241,7 @@ def test_an_unusable_database_gets_no_traffic(client: Client, monkeypatch: pytes
     released.set()
     assert (report["status"], report["database"]) == ("unusable", "unusable")
     assert report["problems"][0] == "database_unusable"
+    assert not [record for record in caplog.records if record.name == "django.request"]
 
 
 def test_a_server_that_hangs_costs_one_thread_however_often_it_is_probed() -> None:

@@ -20,11 +20,13 @@ from scheduling.models import WorkerHeartbeat
 from scheduling.services import read_database_clock
 from tests.articles.factories import make_editor
 from tests.upgrades.databases import describe, differences
+from tests.upgrades.interruptions import run_with_interruptions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 COMMAND = "manage.py upgrade --repair"
 OTHER = "utf8mb4_spanish_ci"
+KEY = "articles_note_thread_id_dfad53cf_fk_articles_note_id"
 LOSSES = {
     "mysql": (
         "ALTER TABLE articles_notification MODIFY id char(36) NOT NULL",
@@ -33,6 +35,9 @@ LOSSES = {
         "ALTER TABLE articles_wordlistversion MODIFY stamp char(32) NOT NULL, MODIFY applied char(32)",
         f"ALTER TABLE articles_channel MODIFY name varchar(80) CHARACTER SET utf8mb4 COLLATE {OTHER} NOT NULL",
         f"ALTER TABLE articles_tag CONVERT TO CHARACTER SET utf8mb4 COLLATE {OTHER}",
+        f"ALTER TABLE articles_note DROP FOREIGN KEY {KEY}",
+        "ALTER TABLE articles_note MODIFY id char(32) NOT NULL, MODIFY thread_id char(32)",
+        f"ALTER TABLE articles_note ADD CONSTRAINT {KEY} FOREIGN KEY (thread_id) REFERENCES articles_note (id)",
         "DROP TRIGGER audit_refuses_update",
         "DROP TRIGGER feed_article_update",
         "CREATE TRIGGER feed_article_update AFTER UPDATE ON articles_article FOR EACH ROW BEGIN DO 0; END",
@@ -81,6 +86,14 @@ def test_what_another_server_or_a_dump_has_left_is_found_named_and_repaired(tmp_
     assert len(list(tmp_path.glob("headline-*.zip"))) == 1
     call_command("check", databases=["default"])
     assert Notification.objects.get().pk == stored.pk
+
+
+def test_a_repair_goes_on_after_an_interruption_at_each_statement() -> None:
+    wanted = describe()
+    lose()
+    assert run_with_interruptions(lambda: repair(find_differences())) > 1
+    assert find_differences().names == []
+    assert differences(describe(), wanted) == {}
 
 
 def test_no_column_is_changed_while_workers_run(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.models import CharField, ManyToManyField
 
 from headline.backup.archive import BackupError
+from headline.backup.rows import are_halfway
 from headline.backup.upgrade import breaks_old_code, refuse_beside_workers
 from scheduling.models import WorkerHeartbeat
 from scheduling.services import add_task, read_database_clock
@@ -81,8 +82,17 @@ def test_a_migration_that_fails_says_how_to_go_on_and_back(
     assert done.returncode == code
     assert "The migration probe.0002_fails failed" in done.stderr
     assert why in done.stderr
+    assert "To go on, correct the cause and run manage.py upgrade again." in done.stderr
     assert f"manage.py restore {tmp_path / 'before.zip'}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("_same_tables")
+def test_tables_of_a_migration_that_stopped_are_not_backed_up(transactional_db: None) -> None:
+    assert not are_halfway()
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE probe_effect ADD COLUMN note varchar(9) NULL")
+    assert are_halfway() == (connection.vendor == "mysql")
 
 
 def test_what_running_workers_cannot_work_with_is_refused(manage: Manage, tmp_path: Path) -> None:

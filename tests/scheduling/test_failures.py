@@ -28,7 +28,7 @@ from scheduling import registry
 from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
-from scheduling.failures import Trouble, trouble_of
+from scheduling.failures import Trouble, causes, trouble_of
 from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, close_executed
 from scheduling.queues import DelayQueue
@@ -58,6 +58,13 @@ def chained(first: BaseException, then: BaseException, *, explicit: bool) -> Bas
         if not explicit:
             error.__suppress_context__ = False
         return error
+
+
+def test_a_circle_of_causes_is_followed_once() -> None:
+    first, second = OSError("lost"), ValueError("interrupted")
+    first.__cause__, second.__context__ = second, first
+    assert list(causes(first)) == [first, second]
+    assert trouble_of(first) is None
 
 
 @pytest.mark.parametrize(

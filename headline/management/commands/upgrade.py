@@ -16,6 +16,7 @@ from headline.backup.archive import BackupError
 from headline.backup.interruption import interruptible
 from headline.backup.upgrade import (
     exclusive,
+    kept_backup,
     migrate,
     pending_migrations,
     refuse_beside_workers,
@@ -74,14 +75,21 @@ class Command(BaseCommand):
         refuse_beside_workers(migrations)
         if is_repair:
             refuse_repair_beside_workers()
-        path, _manifest = write_backup(target or _default_directory())
-        self.stdout.write(f"backup={path}")
+        path = self._back_up(target or _default_directory())
         if is_repair:
             self._repair()
-        migrate(migrations, str(path))
+        migrate(migrations, path)
         self.stdout.write(f"migrated={len(migrations)}")
         if is_repair and migrations:
             self._repair()  # triggers, which are those of this version only now
+
+    def _back_up(self, target: Path) -> str:
+        if kept := kept_backup():
+            self.stdout.write(f"backup={kept} of the attempt before, which left the tables half migrated")
+            return kept
+        path, _manifest = write_backup(target)
+        self.stdout.write(f"backup={path}")
+        return str(path)
 
     def _repair(self) -> None:
         names = repair_tables()

@@ -105,9 +105,9 @@ def test_an_unreachable_bucket_leaves_no_files(in_bucket: Bucket, settings: Any)
 
 
 def test_an_unreachable_bucket_is_named_to_editors_and_readers(
-    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By a sentence, also when the focal point changes, which writes another crop."""
+    """By a sentence, also when the focal point changes, which writes another crop; readers' requests are one line."""
     editor = make_editor()
     image = make_image(editor)
     monkeypatch.setitem(LIMITS, "retries", {"total_max_attempts": 1})
@@ -127,7 +127,10 @@ def test_an_unreachable_bucket_is_named_to_editors_and_readers(
     address = f"/api/v1/desk/images/{image.pk}/"
     response = client.patch(address, {"focus_x": 10}, content_type="application/json")
     assert (response.status_code, response.json()["code"]) == (507, "not_stored")
-    response = client.get(image.thumbnail)
+    caplog.clear()
+    responses = [client.get(image.thumbnail) for _ in range(3)]
+    assert [record.name for record in caplog.records] == ["articles.site.media"]
+    response = responses[-1]
     assert (response.status_code, response["Retry-After"], response["Cache-Control"]) == (
         503,
         "10",

@@ -23,7 +23,7 @@ def remove_kind(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0036_names_compared_exactly'),
+        ('articles', '0037_more_names_compared_exactly'),
     ]
 
     operations = [
