@@ -165,15 +165,8 @@ def test_the_state_is_for_those_who_may_open_the_form(db: None) -> None:
 def test_an_open_form_learns_that_the_article_went_live(page: Page, start_manage: StartManage) -> None:
     make_editor()
     start_manage("poll", "--forever")
-    moment = soon(seconds=6).replace(microsecond=0)
-    article = scheduled(moment)
     sign_in(page)
-    page.goto(form_address(article))
-    press_in_body(page, "Control+End")
-    page.keyboard.type(" again")
-    page.get_by_label("Headline").fill("Bridge and")
-    page.get_by_label("Headline").evaluate("field => field.setSelectionRange(2, 5)")
-    expect(page.locator("#stage")).to_have_text("Scheduled")
+    moment, article = typed_before(page, 6)
     expect(page.locator("#stage")).to_have_text("Published")
     expect(page.locator("#state")).to_have_text(re.compile(r"^Went live on [^.]*\.$"))
     expect(spoken(page)).to_have_text(f"Went live at {format_time_briefly(moment)}.")
@@ -188,7 +181,22 @@ def test_an_open_form_learns_that_the_article_went_live(page: Page, start_manage
     expect(page.locator("#id_publish_at_0_hint")).not_to_contain_text("choose a later one")
     expect(page.get_by_role("button", name="Tomorrow 07:00").first).to_be_hidden()
     save(page)
-    assert Article.objects.get().update.draft.title == "Bridge and"  # type: ignore[union-attr]
+    assert Article.objects.get(pk=article.pk).update.draft.title == "Bridge and"  # type: ignore[union-attr]
+
+
+def typed_before(page: Page, lead: float) -> tuple[datetime, Article]:
+    """Type into the form of an article that goes live in `lead` seconds; on a busy machine in more, so as to be done.
+
+    Returns that moment and the article.
+    """
+    moment = soon(seconds=lead).replace(microsecond=0)
+    article = scheduled(moment)
+    page.goto(form_address(article))
+    press_in_body(page, "Control+End")
+    page.keyboard.type(" again")
+    page.get_by_label("Headline").fill("Bridge and")
+    page.get_by_label("Headline").evaluate("field => field.setSelectionRange(2, 5)")
+    return (moment, article) if page.locator("#stage").inner_text() == "Scheduled" else typed_before(page, 4 * lead)
 
 
 @pytest.mark.django_db(transaction=True)
