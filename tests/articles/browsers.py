@@ -140,7 +140,7 @@ def approve(page: Page, title: str) -> None:
     page.wait_for_url(f"**{QUEUE}")
 
 
-def seen_at(place: Locator, *, timeout: float = 30) -> datetime:
+def seen_at(place: Locator, *, timeout: float = PATIENCE) -> datetime:
     """The time, by the database's clock, at which the open page shows this text."""
     eventually(place.count, timeout, f"not seen: {place}")
     return read_database_clock()

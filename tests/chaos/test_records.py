@@ -17,7 +17,7 @@ import pytest
 
 from tests.chaos.mutants import STAMPED_BEFORE
 from tests.chaos.trial import Trial
-from tests.harness import Process, Stand, eventually
+from tests.harness import PATIENCE, Process, Stand, eventually
 
 pytestmark = pytest.mark.django_db  # whose tables the stand copies
 
@@ -151,10 +151,10 @@ def watched(trial: Trial, case: Case) -> tuple[list[Publication], dict[int, Span
     """Let the articles become due, and compare; also when readers' pages had each."""
     due, observer = begin(trial, case, LEAD)
     case.happens(trial, due)
-    assert observer.wait(90) == 0, observer.output
+    assert observer.wait(2 * PATIENCE) == 0, observer.output
     seen = {name: (unseen, at) for name, unseen, at in json.loads(observer.output.splitlines()[-1])}
     records = partial(trial.stand.rows, _RECORDS)
-    eventually(lambda: len(records()) == case.records and all(late is not None for *_, late in records()), 30)
+    eventually(lambda: len(records()) == case.records and all(late is not None for *_, late in records()))
     publications = [
         Publication(task_type, int(key), seconds(at), seconds(executed), late / 1e6, *seen[f"{task_type} {key}"])
         for task_type, key, at, executed, late in records()
@@ -184,10 +184,10 @@ def figures_of(trial: Trial, publications: Sequence[Publication]) -> Any:
     def read() -> Any:
         return trial.stand.run("tests.chaos.figures", updated, env=trial.env)
 
-    eventually(lambda: counted(read()) == len(publications), 30)
+    eventually(lambda: counted(read()) == len(publications))
     # Those that notify follow a second later, and are among the figures of all types.
-    eventually(lambda: list(trial.stand.rows("SELECT COUNT(*) FROM taskinfo")) == [(0,)], 30)
-    eventually(lambda: list(trial.stand.rows(_UNMEASURED)) == [(0,)], 30)
+    eventually(lambda: list(trial.stand.rows("SELECT COUNT(*) FROM taskinfo")) == [(0,)])
+    eventually(lambda: list(trial.stand.rows(_UNMEASURED)) == [(0,)])
     return read()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from headline import telemetry
 from headline.env import WrongEnvironment
-from tests.harness import run_python
+from tests.harness import PATIENCE, run_python
 
 SECRET = "c3p1-a-secret-that-no-report-contains"
 CONTENT = "ferry-sinks-off-kos"
@@ -84,7 +84,7 @@ def test_receivers_that_do_not_respond_delay_no_exit() -> None:
         given = {"SENTRY_DSN": f"http://key@{address}/1", "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{address}"}
         patience = {"OTEL_EXPORTER_OTLP_TIMEOUT": "600"}
         env = {**os.environ, **settings, **given, **patience}
-        done = run_python("-m", "tests.headline.failing_views", SECRET, CONTENT, env=env, timeout=25)
+        done = run_python("-m", "tests.headline.failing_views", SECRET, CONTENT, env=env, timeout=PATIENCE)
     assert done.stdout.splitlines()[-1:] == ["200 OK"], done.stdout + done.stderr
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import time
 from collections.abc import Collection, Iterator
+from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ from scheduling.services import read_database_clock
 from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.chaos.proxy import Proxy
-from tests.harness import Server, free_port, start_redis
+from tests.harness import Server, eventually, free_port, start_redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,14 +43,6 @@ Status = Article.Status
 def _cached_for_a_minute(settings: Any) -> None:
     """As with Redis, whichever cache the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
-
-
-@pytest.fixture(autouse=True)
-def _no_failed_purges() -> Iterator[None]:
-    yield
-    backend.reachable._again_at = float("-inf")
-    versions._failed._tags.clear()
-    versions._latest.time = 0
 
 
 def live(title: str = "Harbour bridge reopens", **values: Any) -> Article:
@@ -356,10 +349,14 @@ def test_a_slow_cache_is_left_alone_and_purged_by_a_task(
             before = generation(own_redis)
             run_side_effects([PURGE])
             assert generation(own_redis) != before, "others may find it quick"
-        backend.reachable._again_at = float("-inf")
-        get("/")
+
+        def is_quick() -> bool:  # of the first round trip, a busy machine can make another slow one
+            backend.reachable._again_at = float("-inf")
+            get("/")
+            return not backend.reachable.is_slow
+
+        eventually(is_quick)
         assert cost("/") == 0
-        assert not backend.reachable.is_slow
 
 
 def test_the_pauses_of_a_cache_that_is_away_grow_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -422,10 +419,11 @@ def test_the_task_is_repeated_each_second_while_the_cache_is_away(own_redis: Ser
     article = live()
     publishing.unpublish(article, by=make_editor())
     own_redis.kill()
-    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=read_database_clock())
+    begun = read_database_clock()
+    TaskInfo.objects.filter(task_type=PURGE).update(execute_time=begun)
     run_side_effects([PURGE])
     task = TaskInfo.objects.get(task_type=PURGE)
-    assert task.leased_until is not None and soon() < task.leased_until <= soon(seconds=1)
+    assert task.leased_until is not None and begun < task.leased_until - timedelta(seconds=1) <= read_database_clock()
     assert task.attempts == 0
     own_redis.start()
     TaskInfo.objects.filter(task_type=PURGE).update(leased_until=None)
@@ -437,7 +435,7 @@ def test_the_task_is_repeated_each_second_while_the_cache_is_away(own_redis: Ser
 def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.SCHEDULING_BACKOFF = 600.0  # no task is due again while others run
+    settings.SCHEDULING_MAX_SLEEP = 600.0  # no postponed task is due again while others run
     sent: list[str] = []
     monkeypatch.setattr(backend, "_RETRY", 600.0)
     monkeypatch.setattr(backend, "_LONGEST_PAUSE", 600.0)

@@ -457,7 +457,6 @@ def test_a_cached_search_is_invalidated_when_the_index_is_reconciled() -> None:
 @pytest.mark.parametrize("hangs", [False, True])
 def test_without_redis_every_page_is_rebuilt(settings: Any, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> None:
     article = live()
-    monkeypatch.setattr(backend.reachable, "_again_at", float("-inf"))
     monkeypatch.setattr(backend, "_RETRY", 60.0)
     monkeypatch.setattr(backend, "_LONGEST_PAUSE", 60.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:

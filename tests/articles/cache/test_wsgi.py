@@ -84,7 +84,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _redis(server: Server, settings: Any) -> Iterator[None]:
+def _redis(server: Server, settings: Any) -> None:
     """A shared cache, whichever the tests run on."""
     settings.PAGE_CACHE_SECONDS = 60.0
     settings.PAGE_CACHE_VALIDATION_SECONDS = 0.0
@@ -92,9 +92,6 @@ def _redis(server: Server, settings: Any) -> Iterator[None]:
     settings.CACHES = configured(settings.REDIS_CACHE_URL)
     backend.responses.clear()
     disconnect()
-    yield
-    backend.reachable._again_at = float("-inf")
-    versions._failed._tags.clear()
 
 
 def disconnect() -> None:

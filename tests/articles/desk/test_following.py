@@ -17,7 +17,7 @@ from articles.models import Article, Channel, Release
 from articles.releases import publish_release_now, schedule_release
 from articles.roles import Role
 from tests.articles.browsers import sign_in
-from tests.articles.desk.editor.test_state import PATIENCE, followed
+from tests.articles.desk.editor.test_state import followed
 from tests.articles.factories import (
     APPROVED,
     make_article,
@@ -106,7 +106,7 @@ def test_the_open_page_of_a_release_learns_that_it_was_published(page: Page, sta
     expect(page.get_by_role("timer")).to_contain_text("sec")
     page.evaluate("window.wasHere = true")
     page.get_by_text("Activity").click()
-    expect(page.locator("#state")).to_contain_text("Published on", timeout=PATIENCE)
+    expect(page.locator("#state")).to_contain_text("Published on")
     expect(page.locator("[data-part=state]")).to_contain_text("Published")
     expect(page.get_by_role("status").filter(has_text="Published on")).to_be_attached()
     expect(page.get_by_role("link", name="Roll back")).to_be_visible()
@@ -126,11 +126,11 @@ def test_an_overdue_release_says_so_and_what_is_typed_stays(page: Page) -> None:
     page.goto(release_address(release))
     typed = page.locator("[data-part=schedule] [data-wall-time]")
     typed.fill("2031-01-01 07:00")
-    expect(page.locator("#state")).to_contain_text("No worker has started it yet.", timeout=PATIENCE)
+    expect(page.locator("#state")).to_contain_text("No worker has started it yet.")
     expect(typed).to_have_value("2031-01-01 07:00")
     expect(typed).to_be_focused()
     publish_release_now(release, by=editor)
-    expect(page.locator("#state")).to_contain_text("Published on", timeout=PATIENCE)
+    expect(page.locator("#state")).to_contain_text("Published on")
     expect(typed).to_have_value("2031-01-01 07:00")
 
 
@@ -160,9 +160,9 @@ def test_the_open_review_page_learns_that_the_time_has_passed_and_that_another_h
     feedback.fill("Which bridge?")
     planned = page.locator("[data-part=planned]")
     expect(planned).to_contain_text("once it is approved")
-    expect(planned).to_contain_text("Goes live as soon as it is approved", timeout=PATIENCE)
+    expect(planned).to_contain_text("Goes live as soon as it is approved")
     publishing.reject(article, by=nadia, reason="No.")
-    expect(planned).to_contain_text("This article no longer needs review.", timeout=PATIENCE)
+    expect(planned).to_contain_text("This article no longer needs review.")
     expect(feedback).to_have_value("Which bridge?")
     expect(feedback).to_be_focused()
 
@@ -217,15 +217,15 @@ def test_the_open_calendar_learns_what_went_live_and_its_line_moves(page: Page) 
     bridge, ferry = (page.locator(".entry", has_text=title) for title in ("Bridge", "Ferry"))
     expect(bridge).to_contain_text("Goes live")
     ferry.locator(".entry-link").focus()
-    expect(bridge).to_contain_text("Went live", timeout=PATIENCE)
-    expect(ferry).to_contain_text("Went live", timeout=PATIENCE)
+    expect(bridge).to_contain_text("Went live")
+    expect(ferry).to_contain_text("Went live")
     expect(ferry.locator(".entry-link")).to_be_focused()
     after = "line => Boolean(line.compareDocumentPosition(document.activeElement) & Node.DOCUMENT_POSITION_PRECEDING)"
     assert page.locator("#now").evaluate(after), "the line of the present time is below what happened"
     expect(bridge.locator(".grip")).to_have_count(0)
     publishing.unpublish(article, by=User.objects.get())
     publishing.unpublish(later, by=User.objects.get())
-    expect(bridge).to_have_count(0, timeout=PATIENCE)
+    expect(bridge).to_have_count(0)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -238,8 +238,8 @@ def test_an_entry_that_is_being_moved_is_not_replaced_under_the_hand(page: Page)
     ferry = page.locator(".entry", has_text="Ferry")
     page.locator(".entry", has_text="Bridge").locator(".entry-link").focus()
     page.keyboard.press("m")
-    page.wait_for_function("performance.now() > 7000", timeout=PATIENCE)
+    page.wait_for_function("performance.now() > 7000")
     expect(page.locator(".entry.picked")).to_have_count(1)
     expect(ferry).to_contain_text("Goes live")
     page.keyboard.press("Escape")
-    expect(ferry).to_contain_text("Went live", timeout=PATIENCE)
+    expect(ferry).to_contain_text("Went live")

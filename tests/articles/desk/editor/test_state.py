@@ -32,9 +32,6 @@ from tests.articles.factories import (
 )
 from tests.conftest import Site, StartManage
 
-PATIENCE = 20_000
-"""Milliseconds that a test waits for the clock, and a busy machine, at most."""
-
 
 def address_of(article: Article) -> str:
     return f"/admin/articles/article/{article.pk}/state/"
@@ -168,16 +165,9 @@ def test_the_state_is_for_those_who_may_open_the_form(db: None) -> None:
 def test_an_open_form_learns_that_the_article_went_live(page: Page, start_manage: StartManage) -> None:
     make_editor()
     start_manage("poll", "--forever")
-    moment = soon(seconds=6).replace(microsecond=0)
-    article = scheduled(moment)
     sign_in(page)
-    page.goto(form_address(article))
-    press_in_body(page, "Control+End")
-    page.keyboard.type(" again")
-    page.get_by_label("Headline").fill("Bridge and")
-    page.get_by_label("Headline").evaluate("field => field.setSelectionRange(2, 5)")
-    expect(page.locator("#stage")).to_have_text("Scheduled")
-    expect(page.locator("#stage")).to_have_text("Published", timeout=PATIENCE)
+    moment, article = typed_before(page, 6)
+    expect(page.locator("#stage")).to_have_text("Published")
     expect(page.locator("#state")).to_have_text(re.compile(r"^Went live on [^.]*\.$"))
     expect(spoken(page)).to_have_text(f"Went live at {format_time_briefly(moment)}.")
     expect(page.locator("[name=_step_schedule]")).to_have_count(0)
@@ -191,7 +181,22 @@ def test_an_open_form_learns_that_the_article_went_live(page: Page, start_manage
     expect(page.locator("#id_publish_at_0_hint")).not_to_contain_text("choose a later one")
     expect(page.get_by_role("button", name="Tomorrow 07:00").first).to_be_hidden()
     save(page)
-    assert Article.objects.get().update.draft.title == "Bridge and"  # type: ignore[union-attr]
+    assert Article.objects.get(pk=article.pk).update.draft.title == "Bridge and"  # type: ignore[union-attr]
+
+
+def typed_before(page: Page, lead: float) -> tuple[datetime, Article]:
+    """Type into the form of an article that goes live in `lead` seconds; on a busy machine in more, so as to be done.
+
+    Returns that moment and the article.
+    """
+    moment = soon(seconds=lead).replace(microsecond=0)
+    article = scheduled(moment)
+    page.goto(form_address(article))
+    press_in_body(page, "Control+End")
+    page.keyboard.type(" again")
+    page.get_by_label("Headline").fill("Bridge and")
+    page.get_by_label("Headline").evaluate("field => field.setSelectionRange(2, 5)")
+    return (moment, article) if page.locator("#stage").inner_text() == "Scheduled" else typed_before(page, 4 * lead)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -203,14 +208,14 @@ def test_without_a_worker_it_says_what_readers_see_and_what_is_overdue(page: Pag
     other = page.context.new_page()
     page.goto(form_address(ending))
     other.goto(form_address(updating))
-    expect(page.locator("#stage")).to_have_text("Unpublished", timeout=PATIENCE)
+    expect(page.locator("#stage")).to_have_text("Unpublished")
     expect(page.locator("#state")).to_contain_text("No worker has recorded it yet.")
     expect(spoken(page)).to_have_text(f"Unpublished at {format_time_briefly(moment)}.")
     expect(page.locator("[name=_step_republish]")).to_have_count(1)
     other.bring_to_front()
-    expect(other.locator("#state-of-update")).to_contain_text("overdue", timeout=PATIENCE)
+    expect(other.locator("#state-of-update")).to_contain_text("overdue")
     go_live(updating)
-    expect(other.locator("#state-of-update")).to_have_count(0, timeout=PATIENCE)
+    expect(other.locator("#state-of-update")).to_have_count(0)
     expect(spoken(other)).to_contain_text("The update went live at")
 
 
@@ -222,7 +227,7 @@ def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) 
     page.get_by_label("More", exact=True).click()
     page.get_by_role("link", name="Revisions").focus()
     publishing.unschedule(article, by=editor)
-    expect(page.locator("#stage")).to_have_text("Approved", timeout=PATIENCE)
+    expect(page.locator("#stage")).to_have_text("Approved")
     expect(page.get_by_role("link", name="Revisions")).to_be_focused()
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
@@ -230,7 +235,7 @@ def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) 
     page.locator("[name=sheet][value=schedule]").click()
     expect(page.locator("dialog#sheet")).to_be_visible()
     publishing.publish_now(article, by=editor)
-    expect(page.locator("#stage")).to_have_text("Published", timeout=PATIENCE)
+    expect(page.locator("#stage")).to_have_text("Published")
     expect(page.locator("dialog#sheet")).to_be_hidden()
 
 
@@ -241,10 +246,10 @@ def test_a_page_without_connection_shows_the_state_as_soon_as_it_has_one(page: P
     sign_in(page)
     page.goto(form_address(article))
     page.context.set_offline(True)
-    with page.expect_event("requestfailed", lambda request: "/state/" in request.url, timeout=PATIENCE):
+    with page.expect_event("requestfailed", lambda request: "/state/" in request.url):
         expect(page.locator("#stage")).to_have_text("Scheduled")
     page.context.set_offline(False)
-    expect(page.locator("#stage")).to_have_text("Published", timeout=PATIENCE)
+    expect(page.locator("#stage")).to_have_text("Published")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -258,7 +263,7 @@ def test_a_publish_sheet_that_is_open_learns_that_its_time_is_past(page: Page) -
     sheet.locator("[data-sheet-time]").fill(f"{soon(seconds=5):%Y-%m-%dT%H:%M:%S}")
     sheet.locator("[data-sheet-time]").dispatch_event("change")
     expect(sheet.locator(".primary")).to_contain_text("Schedule for")
-    expect(sheet.get_by_role("status")).to_contain_text("This time is past", timeout=PATIENCE)
+    expect(sheet.get_by_role("status")).to_contain_text("This time is past")
     expect(sheet.get_by_role("status")).to_contain_text("ago")
     expect(sheet.locator(".primary")).to_have_text("Schedule")
     assert not Article.objects.filter(publish_at__isnull=False).exists()
