@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from tests.harness.schema import SQLITE
 from tests.headline.packages import optional_modules, run_newsroom
@@ -33,11 +32,7 @@ def test_optional_packages_are_found_by_the_names_of_their_modules() -> None:
 
 
 def test_a_newsroom_runs_without_all_or_each_of_the_optional_packages(data: Path) -> None:
-    """One that no import asks for makes no difference, so only the others need a run without them.
-
-    Those of each are part of `make test-fast` alone, whichever database `make test` is on.
-    """
+    """One that no import asks for makes no difference, so only the others need a run without them."""
     run_newsroom(data, lacking=OPTIONAL)
-    if connection.vendor == "sqlite":
-        for module in sorted(run_newsroom(data, watched=OPTIONAL)):
-            run_newsroom(data, lacking=[module])
+    for module in sorted(run_newsroom(data, watched=OPTIONAL)):
+        run_newsroom(data, lacking=[module])
