@@ -90,7 +90,9 @@ def test_words_formats_links_and_kinds_are_marked_and_said_on_each_screen(desk: 
 def test_nothing_of_a_hostile_text_gets_into_a_comparison(desk: Client, settings: Any) -> None:
     settings.FOREIGN_MEDIA_HOSTS = ["*"]
     old, new = ("".join(attack.replace("{n}", side) for attack in ATTACKS) for side in ("one", "two"))
-    for bodies in ((old, new), (new + "<p>end</p>", old)):
+    looks_clean = f'<p onclick="{RUN}"><a href="javascript:{RUN}">link {{n}}</a> <ins>forged </ins></p>'
+    unsanitised = (looks_clean.replace("{n}", side) for side in ("one", "two"))
+    for bodies in ((old, new), (new + "<p>end</p>", old), unsanitised):
         article = two_revisions(*bodies)
         Update.objects.update(status=Article.Status.MANUAL_REVIEW)  # whatever the review found
         for address in addresses(article):
@@ -103,7 +105,7 @@ def test_nothing_of_a_hostile_text_gets_into_a_comparison(desk: Client, settings
             }
             assert not re.findall(r"""<[^>]*\s(?:on\w+|style|src|srcset|poster)=""", shown)
             assert not re.findall(r'href="\s*(?!https?:|mailto:|tel:|/)', shown)
-            assert "<u>forged </u>" in shown, "the author's own marks are none of ours"
+            assert re.search("<u>forged ?</u>", shown), "the author's own marks are none of ours"
 
 
 @pytest.mark.django_db(transaction=True)
