@@ -73,13 +73,14 @@ def crawl(start: Collection[str]) -> dict[str, list[Any]]:
 
 
 def tasks() -> list[list[str]]:
-    """Type, subject and time of each task of an article or a release that is still to come."""
+    """Type, article and time of each task still to come; a release may have another number."""
+    from articles.task_types import RELEASE  # noqa: PLC0415
     from scheduling.models import TaskInfo  # noqa: PLC0415
     from scheduling.services import read_database_clock  # noqa: PLC0415
 
     to_come = TaskInfo.objects.filter(key__regex=r"^\d+$", execute_time__gt=read_database_clock())
     rows = to_come.values_list("task_type", "key", "execute_time")
-    return sorted([kind, str(key), time.isoformat()] for kind, key, time in rows)
+    return sorted([kind, "" if kind == RELEASE else str(key), time.isoformat()] for kind, key, time in rows)
 
 
 def main() -> None:
