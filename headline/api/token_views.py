@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -159,9 +159,16 @@ class ServiceAccountViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Ne
     ordering = ("pk",)
     is_versioned = True
 
+    def get_object(self) -> ServiceAccount:
+        """The account. Raises `NotFound` also for numbers beyond SQLite's, which Django compares only in plain keys."""
+        try:
+            return cast(ServiceAccount, super().get_object())
+        except OverflowError as error:
+            raise NotFound from error
+
     def retrieve(self, request: Request, pk: int) -> Response:
         """The account; its `ETag` can be sent as `If-Match` with changes."""
-        return self.respond_with(pk)
+        return self.respond_with(self.get_object().pk)
 
     @extend_schema(operation_id="desk_service_accounts_create", summary="Create a service account")
     def create(self, request: Request) -> Response:

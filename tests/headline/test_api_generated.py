@@ -164,6 +164,7 @@ def check(operation: Any, mode: GenerationMode, named: list[tuple[Any, ...]], he
     )  # fmt: skip
     @given(operation.as_strategy(generation_mode=mode), values)
     def send(case: Any, values: tuple[Any, ...] | None) -> None:
+        (case.query or {}).pop("fields", None)  # with it, fields that the document requires are left out
         if values:
             case.path_parameters.update(zip(re.findall(r"{(\w+)}", operation.path), values, strict=False))
         with transaction.atomic():

@@ -100,6 +100,14 @@ def test_a_program_is_deactivated_on_its_screen(desk: Client, root: User, robot:
     assert (robot.is_active, ApiToken.objects.exists()) == (False, False)
 
 
+def test_an_impossible_number_of_a_program_is_unknown(root: User) -> None:
+    api = APIClient()
+    api.force_authenticate(root)
+    for pk in (0, 2**63, 10**40):
+        address = f"/api/v1/desk/service-accounts/{pk}/"
+        assert [api.get(address).status_code, api.patch(address, {"purpose": "x"}).status_code] == [404, 404]
+
+
 def test_a_command_gives_a_program_no_password(robot: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getpass", lambda **_options: PHRASE)
     with pytest.raises(ValidationError):
