@@ -32,8 +32,9 @@ def date_by_commit(article_ids: Collection[int], before: datetime, committed_at:
     window = {"gte": before, "lt": committed_at}
     dated = {name: _within(name, window) for name in _COLUMNS}
     dated["cleared_at"] |= dated["published_at"]  # which decides where lists have it
-    # The column that the others depend on is last, because MySQL lets later assignments see the new values of earlier.
-    times = {name: Case(When(dated[name], then=committed_at), default=F(name)) for name in _COLUMNS}
+    dated["publish_at"] = Q(publish_at=before)  # published without a schedule
+    # Columns that others depend on are last, because MySQL lets later assignments see the new values of earlier ones.
+    times = {name: Case(When(dated[name], then=committed_at), default=F(name)) for name in dated}
     Article.objects.filter(pk__in=among(free)).update(**times)
     Correction.objects.filter(_within("published_at", window), article__in=free).update(published_at=committed_at)
     return free
@@ -53,4 +54,4 @@ def _date(article: Article, before: datetime) -> None:
         return
     committed_at = read_database_clock()
     if committed_at - before >= TOLERANCE and date_by_commit([article.pk], before, committed_at):
-        article.refresh_from_db(fields=_COLUMNS)
+        article.refresh_from_db(fields=["publish_at", *_COLUMNS])

@@ -23,6 +23,8 @@ NO_VERSION = {
     "desk_tokens_destroy",  # so is a token
     "desk_revisions_restore",  # a revision never changes
     "desk_bulk_actions_undo",  # a bulk action is done once
+    "desk_proposed_changes_approve",  # names the version of what was read in its body
+    "desk_proposed_changes_reject",  # a change that waits is decided once
     "tasks_complete",  # the lease says more than a version
     "tasks_fail",  # so here
     "tasks_retry",  # only what is closed is retried, and nothing else changes that

@@ -81,8 +81,8 @@ def test_what_a_person_publishes_has_the_time_of_its_commit() -> None:
     article = make_article("New", status=APPROVED)
     committing = in_a_long_transaction(lambda: publishing.publish_now(article, by=irene))
     stored = Article.objects.get()
-    assert committing <= stored.published_at == stored.goes_live_at == stored.text_changed_at
-    assert article.published_at == stored.published_at
+    assert committing <= stored.published_at == stored.publish_at == stored.goes_live_at == stored.text_changed_at
+    assert (article.published_at, article.publish_at) == (stored.published_at, stored.publish_at)
     assert article.changed_fields() == frozenset()
 
 
