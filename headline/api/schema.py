@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Choices, IntegerChoices
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_choice_description_list, deep_import_string
@@ -37,27 +38,27 @@ _TEXT = {"schema": {"type": "string"}}
 _EMPTY_TEXT = {"type": "string", "maxLength": 0}
 _SECONDS = {"schema": {"type": "integer"}}
 _LIMITS = {
-    "RateLimit-Policy": _TEXT | {"description": "The quota `q` in `w` seconds, by client address."},
-    "RateLimit": _TEXT | {"description": "What is left of it: `r` requests until it is renewed, in `t` seconds."},
+    "RateLimit-Policy": _TEXT | {"description": _("The quota `q` in `w` seconds, by client address.")},
+    "RateLimit": _TEXT | {"description": _("What is left of it: `r` requests until it is renewed, in `t` seconds.")},
 }
 _PROBLEM_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "An error as RFC 9457 has it, for requests with `Accept: application/problem+json`.",
+    "description": _("An error as RFC 9457 has it, for requests with `Accept: application/problem+json`."),
     "required": ["type", "title", "status"],
     "properties": {
         "type": {"type": "string", "format": "uri-reference"},
         "title": {"type": "string"},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
         "detail": {"type": "string"},
-        "code": {"type": "string", "description": "For programs: stays the same in every language."},
+        "code": {"type": "string", "description": _("For programs: stays the same in every language.")},
         "errors": {
             "type": "array",
-            "description": "The errors of single fields.",
+            "description": _("The errors of single fields."),
             "items": {
                 "type": "object",
                 "required": ["pointer", "detail"],
                 "properties": {
-                    "pointer": {"type": "string", "description": "JSON pointer to the field."},
+                    "pointer": {"type": "string", "description": _("JSON pointer to the field.")},
                     "detail": {"type": "string"},
                 },
             },
@@ -65,7 +66,7 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
         "current": {
             "type": "object",
             "additionalProperties": {},
-            "description": "With 412: the resource as it is now.",
+            "description": _("With 412: the resource as it is now."),
         },
     },
 }
@@ -125,7 +126,7 @@ def _drop_letters(node: Any) -> None:
 
 def _add_problems(result: dict[str, Any]) -> None:
     """Add to every error the form of RFC 9457, in which `headline.api.wire` sends it to those who ask for it."""
-    result["components"]["schemas"]["ProblemDetails"] = _PROBLEM_SCHEMA
+    result["components"]["schemas"]["ProblemDetails"] = _in_language(_PROBLEM_SCHEMA)
     shared = list(result["components"]["responses"].items())
     owned = [
         pair
@@ -139,6 +140,13 @@ def _add_problems(result: dict[str, Any]) -> None:
             response["content"] = response["content"] | {
                 _PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
             }
+
+
+def _in_language(node: Any) -> Any:
+    """A copy in which translatable texts are in the language of this document."""
+    if isinstance(node, dict):
+        return {key: _in_language(value) for key, value in node.items()}
+    return str(node) if isinstance(node, Promise) else node
 
 
 def _add_shared(result: dict[str, Any]) -> None:
@@ -205,7 +213,7 @@ class Schema(AutoSchema):
 
     def _add_headers(self, responses: dict[str, Any]) -> None:
         """Those of the rate limit, which counts anonymous requests, and of a present version."""
-        limits = {} if self.view.get_authenticators() else _LIMITS
+        limits = {} if self.view.get_authenticators() else _in_language(_LIMITS)
         more = {"200": limits, "412": {"ETag": _TEXT}, "429": limits | {"Retry-After": _SECONDS}}
         for status, headers in more.items():
             if headers and status in responses:
