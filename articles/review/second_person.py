@@ -63,8 +63,9 @@ def needs_second_person() -> bool:
     return bool(settings.ARTICLES_TWO_PERSON_RULE)
 
 
+@retried
 def propose(row: Any, values: Values, *, name: str, by: Actor) -> None:
-    """Store a change of a locked object for another person to approve, in the caller's transaction.
+    """Store a change of a locked object for another person to approve.
 
     It is added to one that waits already. Values that are those of the object leave it, and an empty change is deleted.
     """

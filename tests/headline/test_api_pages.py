@@ -21,6 +21,7 @@ from articles.models import (
 )
 from articles.notes import add_note
 from articles.publishing import gather_articles, make_preview_link, start_bulk_action
+from articles.review import propose
 from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
@@ -57,7 +58,7 @@ def article(root: User) -> Article:
         add_task("mail.send", execute_time=read_database_clock(), parameters={})
         issue(root, by=root, name=f"token {number}")
         create_service_account(name=f"robot {number}", purpose="", roles=(), by=root)
-        make_channel(f"Channel {number}")
+        propose(make_channel(f"Channel {number}"), {"description": "Rain"}, name=f"Channel {number}", by=root)
         Tag.objects.create(name=f"Tag {number}")
         ArticleTemplate.objects.create(name=f"Template {number}")
         SavedView.objects.create(owner=root, name=f"View {number}", query="")

@@ -12,9 +12,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.models import Article, ArticleTemplate, AuditEntry, Image, SavedView, SensitiveWord, Tag
+from articles.models import Article, ArticleTemplate, AuditEntry, Image, ProposedChange, SavedView, SensitiveWord, Tag
 from articles.notes import add_note
 from articles.publishing import gather_articles, start_bulk_action
+from articles.review import propose
 from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
@@ -63,6 +64,7 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/bulk-actions/": str(bulk_action.pk),
         "/api/v1/desk/channels/": str(live.channel_id),
         "/api/v1/desk/notifications/": "x",
+        "/api/v1/desk/proposed-changes/": str(proposed(live, editor).pk),
         "/api/v1/desk/roles/": str(Group.objects.latest("pk").pk),
         "/api/v1/desk/tags/": str(Tag.objects.create(name="Rain").pk),
         "/api/v1/desk/templates/": str(ArticleTemplate.objects.create(name="Match report").pk),
@@ -73,6 +75,14 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/tokens/": str(issue(editor, by=editor, name="probe")[0].pk),
         "/api/v1/desk/service-accounts/": str(create_service_account(name="wire", purpose="", roles=(), by=root).pk),
     }
+
+
+def proposed(article: Article, by: User) -> ProposedChange:
+    """A change of its channel that waits for another person."""
+    channel = article.channel
+    assert channel is not None
+    propose(channel, {"description": "Rain and shine"}, name=channel.name, by=by)
+    return ProposedChange.objects.get()
 
 
 def addresses(documented: Any, ids: dict[str, str], *methods: str) -> list[tuple[str, str, str]]:

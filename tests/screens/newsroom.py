@@ -100,8 +100,8 @@ def _proposed(admin: User) -> None:
     """Changes that wait for another person, one of them the administrator's own."""
     other = User.objects.exclude(pk=admin.pk).order_by("pk")[0]
     channel, image = Channel.objects.order_by("pk")[0], Image.objects.order_by("pk")[0]
-    propose(channel, {"description": "All about the city"}, name=channel.name, by=other)
-    propose(image, {"alt": "Cranes at dawn", "focus_x": 30}, name=image.title, by=admin)
+    propose(channel, {"description": "关于这座城市的一切"}, name=channel.name, by=other)
+    propose(image, {"alt": "黎明时分的吊车", "focus_x": 30}, name=image.title, by=admin)
 
 
 def _bulk_actions(admin: User) -> None:

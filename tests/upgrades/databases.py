@@ -22,8 +22,9 @@ _MARIADB = {
     " FROM information_schema.statistics WHERE table_schema = DATABASE() GROUP BY 1, 2, 3, 4",
     "keys": "SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name"
     " FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL",
-    "constraints": "SELECT table_name, constraint_name, constraint_type FROM information_schema.table_constraints"
-    " WHERE table_schema = DATABASE()",
+    # Some versions of MariaDB name the check of a JSON column after the column's former name.
+    "constraints": "SELECT table_name, IF(constraint_type = 'CHECK', '', constraint_name), constraint_type"
+    " FROM information_schema.table_constraints WHERE table_schema = DATABASE()",
     "tables": "SELECT table_name, engine, table_collation FROM information_schema.tables"
     " WHERE table_schema = DATABASE()",
     "triggers": "SELECT trigger_name, event_object_table, action_timing, event_manipulation, action_statement"

@@ -112,7 +112,6 @@ def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
         ("Bridge opens at last", "The bridge is open. Lorries wait. Until May."),
     }
     headlines.locator("[value=theirs]").check()
-    question.get_by_role("group", name="Body").locator("[value=both]").check()
     save(bela)
     expect(bela.locator("[name=title]")).to_have_value("Bridge opens to cars")
     expect(body_of(bela)).to_have_text("At last: The bridge is open.Lorries wait. Until May.")

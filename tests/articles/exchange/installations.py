@@ -16,6 +16,19 @@ from typing import Any
 
 import django
 
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
+from django.test import Client  # noqa: E402
+from django.test.utils import setup_test_environment  # noqa: E402
+
+from articles.models import Article, Channel, Tag  # noqa: E402
+from articles.task_types import RELEASE  # noqa: E402
+from scheduling.models import TaskInfo  # noqa: E402
+from scheduling.services import read_database_clock  # noqa: E402
+
 FORMS = ("", "atom/", "json/")
 HREF = re.compile(r'href="(/[^"#]*)"')
 KNOWN = re.compile(r'csrf\w+" value="\w+"|nonce="[^"]*"|<lastBuildDate>[^<]*<|"now": \d+|"checkpoint":"[^"]*"')
@@ -30,10 +43,6 @@ SITE = (
 
 def addresses_of_site() -> list[str]:
     """Every address that readers and their programs can know, and some that they cannot."""
-    from django.contrib.auth.models import User  # noqa: PLC0415 (the program sets Django up first)
-
-    from articles.models import Article, Channel, Tag  # noqa: PLC0415
-
     scopes = [f"/channel/{slug}/" for slug in Channel.objects.values_list("slug", flat=True)]
     scopes += [f"/tag/{slug}/" for slug in Tag.objects.values_list("slug", flat=True)]
     scopes += [f"/author/{pk}/" for pk in User.objects.values_list("pk", flat=True)]
@@ -50,8 +59,6 @@ def addresses_of_site() -> list[str]:
 
 def read(addresses: Iterable[str]) -> dict[str, list[Any]]:
     """Status, place of a redirect, and text at each address."""
-    from django.test import Client  # noqa: PLC0415
-
     found = {}
     for address in addresses:
         response = Client().get(address, headers={"accept-language": "en"})
@@ -74,10 +81,6 @@ def crawl(start: Collection[str]) -> dict[str, list[Any]]:
 
 def tasks() -> list[list[str]]:
     """Type, article and time of each task still to come; a release may have another number."""
-    from articles.task_types import RELEASE  # noqa: PLC0415
-    from scheduling.models import TaskInfo  # noqa: PLC0415
-    from scheduling.services import read_database_clock  # noqa: PLC0415
-
     to_come = TaskInfo.objects.filter(key__regex=r"^\d+$", execute_time__gt=read_database_clock())
     rows = to_come.values_list("task_type", "key", "execute_time")
     return sorted([kind, "" if kind == RELEASE else str(key), time.isoformat()] for kind, key, time in rows)
@@ -85,10 +88,6 @@ def tasks() -> list[list[str]]:
 
 def main() -> None:
     """Read the addresses in the file of the first argument."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    django.setup()
-    from django.test.utils import setup_test_environment  # noqa: PLC0415
-
     setup_test_environment()
     addresses = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     print(json.dumps({"pages": read(addresses), "tasks": tasks()}))  # noqa: T201

@@ -76,12 +76,20 @@ def in_a_long_transaction(action: Callable[[], object]) -> datetime:
         return read_database_clock()
 
 
+def one(times: set[datetime | None]) -> datetime:
+    """The time that all of these are."""
+    (moment,) = times
+    assert moment is not None
+    return moment
+
+
 def test_what_a_person_publishes_has_the_time_of_its_commit() -> None:
     irene = make_editor("irene")
     article = make_article("New", status=APPROVED)
     committing = in_a_long_transaction(lambda: publishing.publish_now(article, by=irene))
     stored = Article.objects.get()
-    assert committing <= stored.published_at == stored.publish_at == stored.goes_live_at == stored.text_changed_at
+    times = {stored.published_at, stored.publish_at, stored.goes_live_at, stored.text_changed_at}
+    assert one(times) >= committing
     assert (article.published_at, article.publish_at) == (stored.published_at, stored.publish_at)
     assert article.changed_fields() == frozenset()
 
@@ -100,7 +108,7 @@ def test_an_update_that_a_person_publishes_has_the_time_of_its_commit() -> None:
     publishing.submit(article, by=irene)
     approve(article)
     committing = in_a_long_transaction(lambda: publishing.publish_update(article, by=irene))
-    assert committing <= Article.objects.get().text_changed_at == Correction.objects.get().published_at
+    assert one({Article.objects.get().text_changed_at, Correction.objects.get().published_at}) >= committing
 
 
 def test_a_release_that_a_person_publishes_has_the_time_of_its_commit() -> None:
@@ -108,5 +116,5 @@ def test_a_release_that_a_person_publishes_has_the_time_of_its_commit() -> None:
     article = make_article("New", status=APPROVED)
     release = make_release(article, by=irene)
     committing = in_a_long_transaction(lambda: releases.publish_release_now(release, by=irene))
-    assert committing <= Article.objects.get().published_at == Release.objects.get().published_at
-    assert release.published_at == Release.objects.get().published_at
+    times = {Article.objects.get().published_at, Release.objects.get().published_at, release.published_at}
+    assert one(times) >= committing

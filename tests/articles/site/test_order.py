@@ -39,7 +39,7 @@ NO_LIST = {
 }  # fmt: skip
 """Readers' addresses that list no articles."""
 
-IN_ANOTHER_ORDER = ("/sitemap", "updated_since=")
+IN_ANOTHER_ORDER = ("/sitemap", "updated_since=", "ordering=")
 """Lists by id or by change; the article must be there."""
 
 
@@ -88,6 +88,10 @@ def api_queries(article: Article) -> list[str]:
         "tag": "rain",
         "until": (article.out_since + timedelta(seconds=1)).isoformat(),
         "updated_since": "2000-01-01T00:00:00Z",
+        "ids": f"{article.pk}",
+        "slug": article.address_slug,
+        "address": article.get_absolute_url(),
+        "ordering": "published_at",
     }
     assert values.keys() == LiveFilterSerializer().fields.keys()
     return ["", *(f"?{urlencode({name: value})}&page_size=50" for name, value in values.items())]
