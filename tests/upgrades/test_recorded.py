@@ -119,7 +119,7 @@ def check_standard_terms() -> None:
     assert (entry.source, entry.details) == ("admin", {"notice": "Wrong."})
     assert BulkAction.objects.get(user=user).transition == "unschedule"
     preference = NotificationPreference.objects.get(user=user)
-    assert preference.desk == ["rejected", "failed", "mentioned", "noted", "assigned"]
+    assert preference.desk == ["rejected", "failed", "mentioned", "noted", "assigned", "proposed"]
     assert preference.mail == ["approved", "mentioned", "assigned"]
     assert SavedView.objects.get(owner=user).query == "shelf=retracted&q=x"
     assert SensitiveWord.objects.filter(text="casino", normalised="casino").exists()
