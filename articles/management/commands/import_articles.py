@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
@@ -44,6 +45,14 @@ def _site(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise ArgumentTypeError(_("write an address such as https://old.example"))
     return address.rstrip("/")
+
+
+def _check_encoding(name: str) -> None:
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        text = _("--encoding %(name)s is not known; write one such as utf-8, gb18030 or windows-1252.")
+        raise CommandError(text % {"name": name}, returncode=ALL_UNREADABLE) from error
 
 
 @dataclass
@@ -113,9 +122,10 @@ class Command(NewsroomCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, print the report, and exit with 0, 1 or 2."""
         checker = self._checker(options)
+        _check_encoding(options["encoding"])
         try:
             importer = self._import(checker, options)
-        except (Unreadable, OSError, LookupError) as error:
+        except (Unreadable, OSError) as error:
             raise CommandError(f"{options['file']}: {error}", returncode=ALL_UNREADABLE) from error
         self._report(importer)
         if importer.tally.failed:
