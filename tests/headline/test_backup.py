@@ -43,8 +43,16 @@ from tests.articles.factories import EARLY, make_article, make_channel, make_edi
 from tests.conftest import Manage
 from tests.harness.emptying import empty_quickly
 from tests.harness.schema import SQLITE, load
+from tests.probe.models import Effect
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _without_effects(transactional_db: None) -> None:
+    """A restore needs an empty database; a process of an earlier test may have noted an effect as that ended."""
+    Effect.objects.all().delete()
+
 
 Status = Article.Status
 Table = list[dict[str, Any]]
