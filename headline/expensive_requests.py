@@ -27,8 +27,8 @@ EACH = 2
 
 RETRY_AFTER = 1  # seconds
 
-_SEARCHES = frozenset({"q", "search"})
-"""The parameters that search, on any address."""
+_SEARCHES = frozenset({"q", "s", "search"})
+"""The parameters that search, on any address; `s` is that of the palette."""
 
 _COMPARISONS = frozenset(
     {
@@ -125,6 +125,7 @@ def _refusal(request: HttpRequest, status: HTTPStatus) -> HttpResponse:
     else:
         response = HttpResponse(message, content_type="text/plain; charset=utf-8")
     response.status_code = status
+    response._has_been_logged = True  # type: ignore[attr-defined] # or Django logs a line for each
     response.headers["Retry-After"] = str(RETRY_AFTER)
     response.headers["Cache-Control"] = "private, no-store"
     return response

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
-from django.urls import get_resolver
+from django.test import Client, RequestFactory
+from django.urls import get_resolver, resolve
 from pytest_django import Settings
 
-from headline.expensive_requests import _COMPARISONS, _UPLOADS, EACH
+from headline.expensive_requests import _COMPARISONS, _UPLOADS, EACH, is_expensive
 from tests.articles.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -50,7 +50,9 @@ def test_a_client_has_two_searches_at_once() -> None:
     assert get(SEARCH).status_code == 200
 
 
-def test_all_clients_together_have_few_and_everything_else_is_answered(settings: Settings) -> None:
+def test_all_clients_together_have_few_and_everything_else_is_answered(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     settings.EXPENSIVE_REQUESTS = 1
     staff = Client()
     staff.force_login(make_user("alice", is_superuser=True))
@@ -65,6 +67,7 @@ def test_all_clients_together_have_few_and_everything_else_is_answered(settings:
     assert while_running(SEARCH, ask).status_code == 200
     assert [one.status_code for one in found] == [503, 503, 200, 200, 200, 200]
     assert found[1].json()["code"] == "busy"
+    assert "django.request" not in {record.name for record in caplog.records}  # or each refusal would be a line
 
 
 def test_a_request_that_fails_gives_its_slot_back(settings: Settings) -> None:
@@ -76,6 +79,26 @@ def test_a_request_that_fails_gives_its_slot_back(settings: Settings) -> None:
     with pytest.raises(ValueError):
         while_running(SEARCH, fail)
     assert get(SEARCH).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/search/?q=a", True),
+        ("/admin/search/?s=a", True),
+        ("/admin/articles/article/?q=a", True),
+        ("/api/v1/desk/articles/?search=a", True),
+        ("/admin/articles/article/1/revisions/2/", True),
+        ("/api/v1/desk/articles/1/revisions/2/diff/", True),
+        ("/search/", False),
+        ("/admin/articles/article/", False),
+        ("/admin/articles/image/add/", False),  # the form, not what it sends
+    ],
+)
+def test_what_is_expensive(path: str, expected: bool, rf: RequestFactory) -> None:  # noqa: FBT001
+    request = rf.get(path)
+    request.resolver_match = resolve(request.path_info)
+    assert is_expensive(request) is expected
 
 
 def test_the_addresses_that_are_named_exist() -> None:
