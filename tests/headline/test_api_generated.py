@@ -70,11 +70,6 @@ CHECKS = [
 
 
 @pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root")
-
-
-@pytest.fixture
 def patient(db: None) -> Iterator[None]:
     """However slowly a busy machine generates requests, the server keeps the transaction of the test."""
     if not getattr(connections["default"], "mysql_is_mariadb", False):

@@ -34,11 +34,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root")
-
-
-@pytest.fixture
 def client(root: User) -> APIClient:
     client = APIClient()
     client.force_authenticate(root)

@@ -40,11 +40,6 @@ def editor() -> User:
     return make_editor()
 
 
-@pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root")
-
-
 def test_both_schemes_sign_in(editor: User) -> None:
     secret = issue(editor, by=editor, name="probe")[1]
     statuses = [program(secret, keyword).get(DESK).status_code for keyword in ("Bearer", "bearer", "Token", "Basic")]

@@ -32,11 +32,6 @@ NO_VERSION = {
 
 
 @pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root")
-
-
-@pytest.fixture
 def client(root: User) -> APIClient:
     client = APIClient()
     client.force_authenticate(root)

@@ -30,11 +30,6 @@ PHRASE = "a long new phrase"
 
 
 @pytest.fixture
-def root() -> User:
-    return User.objects.create_superuser("root")
-
-
-@pytest.fixture
 def desk(root: User) -> Client:
     client = Client()
     client.force_login(root)
