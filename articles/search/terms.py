@@ -43,8 +43,8 @@ _BETWEEN_LETTERS = "[\u00ad\u200b-\u200f\u2060\ufeff\u064b-\u0652.\u2010\u2011-]
 _BETWEEN_DIGITS = "[\u00ad\u200b-\u200f\u2060\ufeff,.'’\u00a0\u202f]?"
 _SHORT = 4
 
-_LONGEST_KEPT = 20
-"""Characters of a run whose terms are kept for other texts: longer ones are rarely found again."""
+_LONGEST_CACHED = 20
+"""Characters of a run whose terms are cached for other texts: longer ones are rarely found again."""
 
 _COMMON = frozenset("a an and are as at be by for from in is it of on or that the this to was with".split())  # noqa: SIM905
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -125,7 +125,7 @@ def index_terms(text: str) -> str:
     """All terms of `text`, each once, separated by spaces."""
     terms: dict[str, None] = {}
     for run in dict.fromkeys((run[0], run.lastgroup) for run in _RUN.finditer(composed(text))):
-        terms |= dict.fromkeys(_terms_of_word(*run) if len(run[0]) <= _LONGEST_KEPT else _terms_of_run(*run))
+        terms |= dict.fromkeys(_terms_of_word(*run) if len(run[0]) <= _LONGEST_CACHED else _terms_of_run(*run))
     return " ".join(terms)
 
 

@@ -72,7 +72,7 @@ def lived_in() -> None:
         change(moved, by, slug=slug)
     change(moved, by, body="<p>It was 6, not 7.</p>", correction="The number was wrong.")
     publishing.retract(live("Not true"), by=by, notice="It was not true.")
-    publishing.unpublish(live("Taken off"), by=by)
+    publishing.unpublish(live("Unpublished"), by=by)
     waiting = make_article("Tomorrow", status=Status.APPROVED, publish_at=soon(days=1), unpublish_at=soon(days=2))
     publishing.edit(waiting, by=by, changes={"owner": author, "due_at": soon(hours=5)})
     make_article("Held", status=Status.APPROVED, publish_at=OLD, embargo_until=soon(hours=3))
