@@ -49,8 +49,9 @@ from articles.task_types import (
     UPDATE,
 )
 from articles.workflow import TRANSITIONS, Transition
+from scheduling.database import clock, lock_by_ids, retried
+from scheduling.log_fields import of_ids, of_task
 from scheduling.registry import Drop, Fail, Postpone, Verdict, handler, reconciler
-from scheduling.services import clock, lock_by_ids, of_ids, of_task, retried
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo

@@ -18,8 +18,9 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, contributor_ids
 from articles.exceptions import NotAllowed
-from articles.models import Article, ReviewProgress, in_any
+from articles.models import Article, ReviewProgress
 from articles.workflow import TRANSITIONS
+from scheduling.database import in_any
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
 EDIT_ANY = "articles.edit_any_article"

@@ -42,7 +42,8 @@ from articles.review import discard_changes, record_words
 from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.services import cancel_keys, clock, database_clock_set, database_now, read_database_clock
+from scheduling.database import clock, database_clock_set, database_now, read_database_clock
+from scheduling.services import cancel_keys
 
 _UPDATE: Any = Article._meta.get_field("update")
 

@@ -21,7 +21,8 @@ from articles.models import Article  # noqa: E402
 from articles.publishing import reschedule_many, schedule_many  # noqa: E402
 from bench.rates import rate  # noqa: E402
 from bench.texts import BODY  # noqa: E402
-from scheduling.services import add_task, add_tasks, cancel_tasks, read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
+from scheduling.services import add_task, add_tasks, cancel_tasks  # noqa: E402
 
 TYPE = "bench.call"
 HOUR = timedelta(hours=1)

@@ -15,16 +15,8 @@ import django
 django.setup()
 
 from scheduling import registry  # noqa: E402 (the engine needs a Django that is set up)
-from scheduling.services import (  # noqa: E402
-    add_task,
-    cancel_key,
-    cancel_task,
-    poll,
-    read_database_clock,
-    refresh,
-    run_due,
-    sweep,
-)
+from scheduling.database import read_database_clock  # noqa: E402
+from scheduling.services import add_task, cancel_key, cancel_task, poll, refresh, run_due, sweep  # noqa: E402
 
 TYPE = "bench.cost"
 OUTSIDE = "bench.outside"  # a type that has no handler here

@@ -26,7 +26,7 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from articles.models import Article, Channel  # noqa: E402
 from articles.publishing import schedule_many  # noqa: E402
 from bench.texts import BODY  # noqa: E402
-from scheduling.services import read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
 
 CHANNELS = 8
 AHEAD = timedelta(minutes=30)

@@ -18,15 +18,8 @@ from django.db import connection, transaction  # noqa: E402 (models need a Djang
 from articles.models import Article  # noqa: E402
 from articles.publishing import publish_due, reconcile_tasks  # noqa: E402
 from scheduling import registry  # noqa: E402
-from scheduling.services import (  # noqa: E402
-    add_tasks,
-    cancel_keys,
-    poll,
-    read_database_clock,
-    refresh,
-    run_due,
-    sweep,
-)
+from scheduling.database import read_database_clock  # noqa: E402
+from scheduling.services import add_tasks, cancel_keys, poll, refresh, run_due, sweep  # noqa: E402
 
 TYPE = "bench.plan"
 OUTSIDE = "bench.outside"

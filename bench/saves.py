@@ -21,7 +21,7 @@ from django.contrib.auth import get_user_model  # noqa: E402 (models need a Djan
 
 from articles.models import Article  # noqa: E402
 from bench.texts import BODY  # noqa: E402
-from scheduling.services import read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
 
 APART = 0.2  # seconds between two saves, and between two that are due
 LEARNING = 10  # saves before that: the first ones find out that Redis is slow, in a new process

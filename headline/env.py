@@ -443,7 +443,7 @@ def _mysql(name: str, url: SplitResult, remedy: str) -> dict[str, Any]:
     if not url.hostname and not options:
         raise WrongEnvironment(name, "names neither a host nor a socket", remedy)
     return {
-        "ENGINE": "scheduling.mysql",
+        "ENGINE": "scheduling.database.mysql",
         "NAME": database_name,
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),

@@ -32,10 +32,9 @@ from headline.doctor import problems
 from headline.media_probe import media_is_writable
 from headline.operators import is_on_this_machine, is_operator
 from scheduling import registry
-from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.database import causes, read_database_clock
 from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
-from scheduling.failures import causes
 from scheduling.incidents import incidents
 from scheduling.queues import get_queue
 from scheduling.services.measuring import (

@@ -26,9 +26,8 @@ from headline.health import WAIT_TIMEOUT, Probe, clock_offset
 from headline.operators import is_operator
 from headline.request_metrics import write_request_metrics
 from scheduling import registry
-from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.failures import Trouble
+from scheduling.database import Trouble, read_database_clock
 from scheduling.metrics import of_workers
 from scheduling.services.measuring import (
     Refused,

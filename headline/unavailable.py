@@ -19,7 +19,7 @@ from django.template import loader
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import Trouble, trouble_of
 from scheduling.incidents import incidents
 
 logger = logging.getLogger(__name__)

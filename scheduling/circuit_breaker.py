@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from scheduling.clock import clock
 from scheduling.conf import conf
-from scheduling.failures import Trouble
+from scheduling.database import Trouble, clock
 
 _OPENS_AT = 3  # refused transactions in a row
 _FIRST_PAUSE = 0.25  # seconds; doubles with each refused transaction

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from scheduling.database import Trouble
+
 if TYPE_CHECKING:
     from scheduling.services.refreshing import RefreshReport
 
@@ -54,6 +56,7 @@ class LeaseLost(SchedulingError):
 class QueueUnavailable(SchedulingError):
     """The queue server cannot be reached."""
 
+    trouble = Trouble.QUEUE
     message = _("The queue server cannot be reached; tasks are safe in the database and run from there.")
 
 

@@ -19,7 +19,7 @@ from hashlib import sha256
 from django.db import DatabaseError, Error, connection
 
 from scheduling.conf import conf
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import Trouble, trouble_of
 from scheduling.models import Installation
 
 logger = logging.getLogger(__name__)

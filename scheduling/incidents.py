@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import Trouble, trouble_of
 
 REPORT_INTERVAL = 60.0  #: seconds between two lines about the same incident
 _FORGET = 15.0  # seconds without a failure after which a source no longer counts; refused work is retried more often

@@ -1,30 +1,19 @@
-"""Paginator, filters and change list of the engine's admin."""
+"""Filters and change list of the engine's admin."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
-from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from unfold.views import ChangeList
 
 from scheduling import registry
-from scheduling.clock import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, recorded_types, topics_with_tasks
-from scheduling.services.measuring import COUNT_LIMIT, overdue_tasks
-
-
-class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """Stops counting at `COUNT_LIMIT`: counting a million rows takes too long."""
-
-    @cached_property
-    def count(self) -> int:
-        """The number of rows, up to the limit."""
-        return cast("QuerySet[Any]", self.object_list).order_by().values_list("pk")[:COUNT_LIMIT].count()
+from scheduling.services.measuring import overdue_tasks
 
 
 class TypeFilter(admin.SimpleListFilter):

@@ -19,9 +19,8 @@ from django.db.models import Q
 
 from scheduling import identity
 from scheduling.circuit_breaker import Breakers, summary
-from scheduling.clock import clock
 from scheduling.conf import conf
-from scheduling.failures import trouble_of
+from scheduling.database import clock, trouble_of
 from scheduling.incidents import REPORT_INTERVAL, incidents
 from scheduling.metrics import refreshed, requeued, snapshot
 from scheduling.models import WorkerHeartbeat

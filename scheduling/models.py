@@ -14,12 +14,18 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from scheduling import json_rows, row_locks
-from scheduling.clock import database_now
-from scheduling.compiled import GIVEN_TIME, Statement, update_statement, write_for
 from scheduling.conf import conf
+from scheduling.database import (
+    GIVEN_TIME,
+    Statement,
+    among,
+    database_now,
+    delete_by_ids,
+    instance_of_row,
+    update_statement,
+    write_for,
+)
 from scheduling.fields import ExactCharField
-from scheduling.instances import instance_of_row
 
 TASK_TYPE_LENGTH = 64
 KEY_LENGTH = 191
@@ -300,12 +306,12 @@ def recorded_types() -> set[str]:
 
 def by_ids(ids: Collection[int]) -> TaskInfoQuerySet:
     """Pending tasks with these ids."""
-    return TaskInfo.objects.filter(task_id__in=row_locks.among(ids))
+    return TaskInfo.objects.filter(task_id__in=among(ids))
 
 
 def records_of(ids: Collection[int]) -> TaskInfoLogQuerySet:
     """The records of tasks with these ids."""
-    return TaskInfoLog.objects.filter(task_id__in=row_locks.among(ids))
+    return TaskInfoLog.objects.filter(task_id__in=among(ids))
 
 
 def close_executed(ids: Collection[int], *, attempts: int, worker: str) -> None:
@@ -342,6 +348,6 @@ def _measured(ids: Collection[int]) -> Statement:
     )
 
 
-def delete_by_ids(ids: Collection[int]) -> None:
+def delete_tasks(ids: Collection[int]) -> None:
     """Delete pending tasks that the caller's transaction has locked."""
-    json_rows.delete_by_ids(TaskInfo, ids)
+    delete_by_ids(TaskInfo, ids)

@@ -19,10 +19,9 @@ from django.db import Error, connections
 from django.db.models import F
 
 from scheduling import registry
-from scheduling.clock import database_now
 from scheduling.conf import conf
+from scheduling.database import database_now, trouble_of
 from scheduling.exceptions import LeaseLost
-from scheduling.failures import trouble_of
 from scheduling.incidents import incidents
 from scheduling.log_fields import logged_with, of_task
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks

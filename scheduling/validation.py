@@ -12,11 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from scheduling.conf import conf
+from scheduling.database import EARLIEST, LATEST
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
-
-EARLIEST, LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
-"""Every database stores times from the first of these on; every time zone can display times before the second."""
 
 MAX_DEPTH = 31
 """Levels of lists and objects in parameters: MariaDB takes no JSON that is deeper, MySQL and SQLite take more."""

@@ -18,7 +18,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 from scheduling.unknown_fields import StrictView
 
 IF_MATCH = "If-Match"

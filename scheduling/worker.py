@@ -18,8 +18,8 @@ from django.db import connections
 
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
-from scheduling.clock import clock
 from scheduling.conf import conf
+from scheduling.database import clock
 from scheduling.exceptions import SchedulingError
 from scheduling.incidents import incidents
 from scheduling.log_fields import of_ids
@@ -137,7 +137,7 @@ class Worker:
             if stopping.is_set():
                 return
             self._drop_suspect_connections()
-            clock.measure_if_stale()  # also detects in time that an idle connection has died
+            clock.measure_if_stale(conf.CLOCK_INTERVAL)  # also detects in time that an idle connection has died
             found, due_ms = self._pop(None), None
             if found is None and (due_ms := self.sleep_until_due(deadline)):
                 found = self._pop(due_ms)

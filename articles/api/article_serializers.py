@@ -38,7 +38,7 @@ from articles.models import (
 from articles.publishing import FieldDiff, notes
 from articles.text import FORMATS, Change, Row, RowChange, one_line
 from articles.workflow import Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.unknown_fields import BoundedListField, BoundedSlugField, Strict
 
 Status = Article.Status

@@ -39,7 +39,7 @@ from articles.desk.transitions import offered
 from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at, in_states, in_statuses, with_releases
 from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
-from scheduling.services import database_now, read_database_clock
+from scheduling.database import database_now, read_database_clock
 from scheduling.unknown_fields import EmptyBody
 
 _LOOKUPS = {

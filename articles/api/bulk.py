@@ -26,7 +26,7 @@ from articles.publishing import (
     undo_bulk_action,
 )
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.unknown_fields import BoundedListField, EmptyBody, Strict
 
 PATIENCE = 5.0  # seconds of a request; a worker does the rest

@@ -26,7 +26,7 @@ from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.exceptions import NotAllowed
 from articles.models import Article, Channel
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.unknown_fields import Strict
 
 

@@ -15,7 +15,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from scheduling.services import EARLIEST, LATEST, rounded_up
+from scheduling.database import EARLIEST, LATEST
+from scheduling.services import rounded_up
 
 _UNENCODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)", re.ASCII)
 

@@ -17,7 +17,7 @@ from rest_framework.settings import api_settings
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.models import Notification, NotificationPreference
-from scheduling.services import database_now
+from scheduling.database import database_now
 from scheduling.unknown_fields import Strict
 
 Kind = Notification.Kind

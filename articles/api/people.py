@@ -30,7 +30,7 @@ from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, remove_second_factors
 from headline.accounts.sessions import end_sessions
 from headline.accounts.single_sign_on import unlink
-from scheduling.services import retried
+from scheduling.database import retried
 from scheduling.unknown_fields import EmptyBody, Strict
 
 

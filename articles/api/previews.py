@@ -17,7 +17,7 @@ from articles import publishing
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.models import Article, PreviewLink
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.unknown_fields import Strict
 
 

@@ -34,7 +34,7 @@ from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
 from articles.pages import Links, links_in
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
-from scheduling.services import database_now
+from scheduling.database import database_now
 from scheduling.unknown_fields import StrictView
 
 _PARAMETERS = (

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from articles.api.base import NewsroomView
 from articles.exceptions import InUse, NotAllowed
 from articles.review import waits
-from scheduling.services import retried
+from scheduling.database import retried
 
 
 def or_waits(serializer: type[BaseSerializer[Any]]) -> dict[int, Any]:

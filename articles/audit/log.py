@@ -22,8 +22,16 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, JSONObject
 
 from articles.events import EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update, insert_for_each, insert_statement
-from scheduling.services import Statement, among, database_now, insert_rows, write_for
+from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update
+from scheduling.database import (
+    Statement,
+    among,
+    database_now,
+    insert_for_each,
+    insert_rows,
+    insert_statement,
+    write_for,
+)
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 """A user, of Django's model or a project's own with permissions."""

@@ -20,7 +20,9 @@ from articles.cache.backend import CacheFailed, reachable
 from articles.cache.tags import tags_of
 from articles.cache.versions import invalidate
 from articles.task_types import PURGE
-from scheduling.services import add_task, incidents, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.incidents import incidents
+from scheduling.services import add_task
 
 logger = logging.getLogger(__name__)
 

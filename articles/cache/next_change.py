@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
 from articles.models import Article, Update
-from scheduling.services import compiled_once, database_now, read_database_clock
+from scheduling.database import compiled_once, database_now, read_database_clock
 
 
 @dataclass(frozen=True)

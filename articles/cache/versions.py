@@ -38,7 +38,7 @@ from articles.cache.backend import (
 )
 from articles.cache.tags import SITE
 from articles.cache.ttl import MAX_TTL
-from scheduling.services import incidents
+from scheduling.incidents import incidents
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from articles.demo.images import painted
 from articles.models import Article, ArticleTemplate, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
 from articles.text import Selector, plain_text
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 Status = Article.Status
 

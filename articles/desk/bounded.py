@@ -1,44 +1,20 @@
 """Change lists that stay fast with a million rows.
 
-Counting stops at `MOST`. The keys of a page are read first, without joins, so that the database walks an index as far
-as the page needs. An order without an index sorts only the first `MOST` rows of an order with one.
+Counting stops at `COUNT_LIMIT`. The keys of a page are read first, without joins, so that the database walks an index
+as far as the page needs. An order without an index sorts only the first `COUNT_LIMIT` rows of an order with one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.functional import cached_property
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
-from articles.models import in_any
-
-MOST = 10_000
-"""Rows that are counted, sorted and selected at once."""
-
-
-def count_up_to(most: int, rows: QuerySet[Any]) -> int:
-    """The number of rows, without reading more than these."""
-    return rows.order_by().values_list("pk")[:most].count()
-
-
-class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """Stops counting at `MOST`."""
-
-    @cached_property
-    def count(self) -> int:
-        """The number of rows, up to the limit."""
-        return count_up_to(MOST, cast("QuerySet[Any]", self.object_list))
-
-    @property
-    def spoken_count(self) -> str:
-        """The number of rows for readers: "10,000+" if counting stopped; empty if it did not."""
-        return f"{MOST:,}+" if self.count == MOST else ""
+from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any
 
 
 class BoundedChangeList(ChangeList):
@@ -54,14 +30,14 @@ class BoundedChangeList(ChangeList):
         return [ordering[0], "-pk" if str(ordering[0]).startswith("-") else "pk"]
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows; only the first `MOST` if no index has their order, or for a bulk action on all counted rows."""
+        """The rows; only `COUNT_LIMIT` if no index has their order, or for a bulk action on all counted rows."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         heads = self.model_admin.heads(request, rows, _name(rows.query.order_by[0]))
         if request.method == "POST":
             heads = (heads or [rows]) if request.POST.get("select_across") == "1" else []
         if not heads:
             return rows
-        first = in_any(*(head.values("pk")[:MOST] for head in heads))
+        first = in_any(*(head.values("pk")[:COUNT_LIMIT] for head in heads))
         return self._whole_rows().filter(pk__in=first).order_by(*rows.query.order_by)
 
     def get_results(self, request: HttpRequest) -> None:
@@ -87,7 +63,7 @@ class BoundedAdmin(ModelAdmin):
         return BoundedChangeList
 
     def heads(self, request: HttpRequest, rows: QuerySet[Any], order: str) -> list[QuerySet[Any]]:
-        """Queries whose first `MOST` rows are sorted by `order`; empty if an index sorts all of `rows`."""
+        """Queries whose first `COUNT_LIMIT` rows are sorted by `order`; empty if an index sorts all of `rows`."""
         return [] if order in self.indexed_orders else [rows.order_by(f"-{self.indexed_orders[0]}", "-pk")]
 
     def whole(self, rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -22,7 +22,7 @@ from articles.publishing import save_autosave
 from articles.review import needs_second_person
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 CONFIRMED = "confirmed"
 """Name of the confirmed button's value."""

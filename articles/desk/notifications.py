@@ -21,11 +21,10 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
-from articles.desk.bounded import CappedPaginator
 from articles.models import Notification, NotificationPreference
 from articles.permissions import reads_articles
 from articles.text import format_time
-from scheduling.services import database_now
+from scheduling.database import CappedPaginator, database_now
 
 Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])

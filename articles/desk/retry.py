@@ -6,7 +6,7 @@ from typing import Any
 
 from unfold.admin import ModelAdmin
 
-from scheduling.services import retried
+from scheduling.database import retried
 
 
 class RetriedScreens(ModelAdmin):

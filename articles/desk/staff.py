@@ -42,7 +42,7 @@ from headline.accounts.second_factor import has_second_factor, is_required, remo
 from headline.accounts.sessions import end_sessions, sessions_of
 from headline.accounts.single_sign_on import is_linked, unlink
 from headline.api.models import is_service_account
-from scheduling.services import retried
+from scheduling.database import retried
 
 admin.site.unregister(User)
 admin.site.unregister(Group)

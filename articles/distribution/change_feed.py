@@ -14,19 +14,17 @@ from datetime import datetime
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
-from articles.models import (
-    FEED_EPOCH,
-    Article,
-    Channel,
-    FeedEntry,
-    FeedHead,
-    Image,
-    PendingChange,
-    Tag,
-    insert_for_each,
-)
+from articles.models import FEED_EPOCH, Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag
 from headline.cursors import decode, encode
-from scheduling.services import EARLIEST, database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.database import (
+    EARLIEST,
+    database_now,
+    delete_by_ids,
+    insert_for_each,
+    lock_by_ids,
+    read_database_clock,
+    retried,
+)
 
 State = FeedEntry.State
 

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from articles.models import Article, Channel, Tag
 from articles.task_types import PING
-from scheduling.services import add_task, database_now, read_database_clock
+from scheduling.database import database_now, read_database_clock
+from scheduling.services import add_task
 
 TIMEOUT = 10.0  # seconds
 _MOST = 500  # articles of one task

@@ -1,7 +1,6 @@
 """Import and export of articles, one module per format."""
 
 from articles.exchange.atomic_file import replacing, replacing_binary
-from articles.exchange.consistent_read import snapshot
 from articles.exchange.export import Export, Writer, with_statuses
 from articles.exchange.formats import READERS, WRITERS, WRITTEN, guess_format
 from articles.exchange.importer import Importer
@@ -30,6 +29,5 @@ __all__ = [
     "replacing",
     "replacing_binary",
     "shows_unknown",
-    "snapshot",
     "with_statuses",
 ]

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.records import Refused
 from articles.text import AmbiguousTime, NonexistentTime, resolve
-from scheduling.services import EARLIEST, LATEST, rounded_up
+from scheduling.database import EARLIEST, LATEST
+from scheduling.services import rounded_up
 
 ZONES = {
     "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7,

@@ -50,7 +50,7 @@ from articles.models import (
 )
 from articles.publishing import channels_named, tag_named, tags_named, users_named
 from articles.review import add_words
-from scheduling.services import retried
+from scheduling.database import retried
 
 _FORMATS = ("jpeg", "webp", "png")
 _MOST_PIXELS = 100_000

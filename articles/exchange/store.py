@@ -56,7 +56,7 @@ from articles.publishing import (
 )
 from articles.search import index
 from articles.text import references
-from scheduling.services import database_now, lock_by_ids, read_database_clock, retried
+from scheduling.database import database_now, lock_by_ids, read_database_clock, retried
 
 Status = Article.Status
 

@@ -33,7 +33,7 @@ from articles.images import resize
 from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
 from articles.review import MOST_BYTES, Subject, applies, needs_second_person, propose, review_words
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
 

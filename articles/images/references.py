@@ -22,7 +22,7 @@ from articles.models import (
     as_id,
 )
 from articles.text import references
-from scheduling.services import delete_by_ids, lock_by_ids
+from scheduling.database import delete_by_ids, lock_by_ids
 
 
 def check_images(text: Text, *, before: Text | None = None) -> None:

@@ -10,8 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from articles.listing.cursor import Cursor
-from articles.models import Article, ArticleQuerySet, Channel, Tag, in_any
-from scheduling.services import database_now
+from articles.models import Article, ArticleQuerySet, Channel, Tag
+from scheduling.database import database_now, in_any
 
 FIRST_CANDIDATES = 100
 """Candidates among which the live articles of a page are looked for first."""

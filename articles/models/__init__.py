@@ -12,8 +12,6 @@ from articles.models.article import (
 from articles.models.article_template import ArticleTemplate
 from articles.models.audit import AuditEntry, AuditQuerySet
 from articles.models.base.bulk_signals import rows_changed
-from articles.models.base.insert_select import NewId, insert_for_each, insert_statement
-from articles.models.base.limited_union import in_any
 from articles.models.base.visibility import GOES_LIVE_COLUMNS, goes_live
 from articles.models.bulk_action import BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed
@@ -88,7 +86,6 @@ __all__ = [
     "MAX_MEMBERS",
     "MODERN",
     "NEWEST_FIRST",
-    "NewId",
     "Note",
     "Notification",
     "NotificationPreference",
@@ -125,9 +122,6 @@ __all__ = [
     "context_of",
     "due_at",
     "goes_live",
-    "in_any",
-    "insert_for_each",
-    "insert_statement",
     "named",
     "named_among_all",
     "named_apart",

@@ -17,14 +17,13 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.addresses import page_address
 from articles.models.base.last_modified import Dated, DatedQuerySet
-from articles.models.base.limited_union import in_any
 from articles.models.cover import Covered
 from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
 from articles.models.translatable import TranslatableField
+from scheduling.database import in_any, lock_by_ids, retried
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids, retried
 
 if TYPE_CHECKING:
     from articles.models.update import Update

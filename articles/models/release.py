@@ -13,7 +13,8 @@ from django.utils.translation import pgettext_lazy
 
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH
-from scheduling.services import among, overdue_before
+from scheduling.database import among
+from scheduling.services import overdue_before
 
 MAX_MEMBERS = 500
 """Articles in one release: as many as one transaction publishes without delaying other articles."""

@@ -11,8 +11,8 @@ from django.dispatch import Signal
 from django.utils.translation import gettext_lazy as _
 
 from articles.text import plain_form
+from scheduling.database import lock_by_ids
 from scheduling.fields import ExactCharField
-from scheduling.services import lock_by_ids
 
 LONGEST_WORD = 100  # characters
 

@@ -18,9 +18,9 @@ from django.db.models import Exists, OuterRef, Prefetch, Q, prefetch_related_obj
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article, ArticleQuerySet, Instant, due_at, not_over_at, over_at
-from articles.models.base.limited_union import in_any
 from articles.models.release import Release, ReleaseMember
 from articles.models.update import Update
+from scheduling.database import in_any
 
 Status = Article.Status
 

@@ -19,7 +19,7 @@ from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
 from articles.permissions import newsroom, require_newsroom
 from articles.text import Selector
-from scheduling.services import lock_by_ids, read_database_clock, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 
 Kind = Notification.Kind
 

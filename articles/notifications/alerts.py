@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from articles.models import Article, Notification, NotificationQuerySet, Release
 from articles.notifications.notify import Message, delete_unread, responsible_users, send
 from articles.task_types import OF_ARTICLES, RELEASE, UPDATE
-from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks, retried
+from scheduling.database import retried
+from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 
 MAX_TASKS = 200
 """Tasks of one type checked in one pass."""

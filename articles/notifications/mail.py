@@ -15,7 +15,7 @@ from articles.models import Notification
 from articles.notifications.preferences import speaking_to
 from articles.permissions import reads_articles
 from articles.text import format_time_exactly
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 
 def send_mail(notification_id: UUID | str) -> bool:

@@ -16,29 +16,21 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from articles.audit import PUBLISHED, UPDATED
-from articles.models import (
-    Article,
-    AuditEntry,
-    NewId,
-    Notification,
-    NotificationPreference,
-    NotificationQuerySet,
-    Release,
-    insert_statement,
-)
+from articles.models import Article, AuditEntry, Notification, NotificationPreference, NotificationQuerySet, Release
 from articles.task_types import MAIL, NOTIFY
-from scheduling.services import (
+from scheduling.database import (
+    NewId,
     Statement,
-    add_task,
-    add_tasks,
     among,
     clock,
     compiled_for,
     database_now,
     delete_by_ids,
+    insert_statement,
     read_database_clock,
     write_for,
 )
+from scheduling.services import add_task, add_tasks
 
 Kind = Notification.Kind
 Status = Article.Status

@@ -11,7 +11,7 @@ from articles.models import Article, AuditEntry, Notification, ReviewProgress
 from articles.notifications.notify import Message, send
 from articles.permissions import REVIEW
 from articles.workflow import Transition, Verdict
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 Status = Article.Status
 

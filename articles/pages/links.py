@@ -9,7 +9,7 @@ from articles.addresses import page_address
 from articles.cache import NEWS, article_tag
 from articles.models import Article
 from articles.text import article_ids
-from scheduling.services import database_now
+from scheduling.database import database_now
 
 
 @dataclass(frozen=True)

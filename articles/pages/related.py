@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from django.db.models import Count, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from articles.models import Article, Tag, Tagging, in_any
-from scheduling.services import database_now
+from articles.models import Article, Tag, Tagging
+from scheduling.database import database_now, in_any
 
 RELATED = 4
 

@@ -14,7 +14,7 @@ from articles.notifications import notify_users, speaking_to
 from articles.permissions import newsroom
 from articles.publishing.schedules import checked_time, refuse_past_times
 from articles.text import format_time_exactly
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 ASSIGNMENT = frozenset({"owner", "due_at"})
 """The fields of an assignment. No form of another editor conflicts with them, and readers see nothing of them."""

@@ -12,7 +12,7 @@ from articles.audit import Actor
 from articles.exceptions import NotAllowed, TooLong
 from articles.models import Article, Autosave, Presence, SubmittedForm
 from articles.permissions import ADD, CHANGE, allows, require
-from scheduling.services import delete_by_ids, read_database_clock, retried
+from scheduling.database import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
 

@@ -30,7 +30,8 @@ from articles.publishing.transitions import lock, perform
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION
 from articles.workflow import TRANSITIONS, Input, Subject, Transition
-from scheduling.services import add_task, lock_by_ids, read_database_clock, retried, trouble_of, update_by_ids
+from scheduling.database import lock_by_ids, read_database_clock, retried, trouble_of, update_by_ids
+from scheduling.services import add_task
 
 logger = logging.getLogger(__name__)
 

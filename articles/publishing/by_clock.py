@@ -17,7 +17,8 @@ from articles.audit import PUBLISHED, UNPUBLISHED, record_due
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, emit
 from articles.models import Article
 from articles.task_types import PUBLISH, UNPUBLISH
-from scheduling.services import Statement, among, execute_keys, update_statement, write_for
+from scheduling.database import Statement, among, update_statement, write_for
+from scheduling.services import execute_keys
 
 Status = Article.Status
 

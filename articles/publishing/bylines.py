@@ -16,7 +16,7 @@ from articles.models import Article, ProposedChange, Revision, Update, named
 from articles.publishing.revisions import copy_findings
 from articles.review import applies, needs_second_person, propose, set_values
 from articles.search import index
-from scheduling.services import among, lock_by_ids
+from scheduling.database import among, lock_by_ids
 
 _SIGNED = Q(byline="") | Q(update__draft__byline="") | Q(update__approved__byline="")
 

@@ -9,7 +9,7 @@ from typing import Any
 from articles.audit import Actor
 from articles.models import Channel, ProposedChange
 from articles.review import applies, needs_second_person, propose, set_values
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 READ = ("name", "slug", "description", "enabled")
 """The fields of a channel that readers notice."""

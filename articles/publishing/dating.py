@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, When
 
 from articles.models import Article, Correction, status_at
-from scheduling.services import among, lock_by_ids, read_database_clock, retried
+from scheduling.database import among, lock_by_ids, read_database_clock, retried
 
 TOLERANCE = timedelta(milliseconds=5)
 """How much earlier than its commit an action of a person may be dated: most transactions are shorter."""

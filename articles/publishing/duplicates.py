@@ -12,7 +12,7 @@ from articles.publishing.edits import create
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
-from scheduling.services import retried
+from scheduling.database import retried
 
 
 @retried

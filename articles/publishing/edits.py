@@ -53,7 +53,7 @@ from articles.publishing.transitions import lock, position_at, refuse_impossible
 from articles.review import needs_second_person, propose
 from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock, retried
+from scheduling.database import read_database_clock, retried
 
 TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
 EDITABLE = TIMES | Text.NAMES | ASSIGNMENT | {"author"}

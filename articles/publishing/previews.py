@@ -12,7 +12,7 @@ from articles.models import Article, PreviewLink, Revision
 from articles.permissions import CHANGE, EDIT_ANY, may_act_without_session, require
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
-from scheduling.services import database_now, read_database_clock, retried
+from scheduling.database import database_now, read_database_clock, retried
 
 LINK, UNLINK = "preview_link", "preview_revoked"
 """The actions in the audit log."""

@@ -21,7 +21,7 @@ from articles.publishing.schedules import refuse_embargo
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
 from articles.review import applies, discard_changes, needs_second_person, propose, refuse_sensitive
 from articles.workflow import Transition
-from scheduling.services import compiled_for, database_now, lock_by_ids, retried
+from scheduling.database import compiled_for, database_now, lock_by_ids, retried
 
 Status = Article.Status
 RETRACTION_NOTICE_LENGTH = 500

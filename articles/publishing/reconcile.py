@@ -13,17 +13,8 @@ from typing import Any
 
 from articles.models import Article, Update
 from articles.task_types import OF_ARTICLES, PUBLISH, UNPUBLISH, UPDATE
-from scheduling.services import (
-    EARLIEST,
-    LATEST,
-    among,
-    has_pending,
-    lock_by_ids,
-    pending_times,
-    read_database_clock,
-    retried,
-    set_tasks,
-)
+from scheduling.database import EARLIEST, LATEST, among, lock_by_ids, read_database_clock, retried
+from scheduling.services import has_pending, pending_times, set_tasks
 
 RECONCILE_WINDOW = timedelta(minutes=10)
 """How far ahead `reconcile_tasks` looks: well over the engine's preload window of 5 minutes."""

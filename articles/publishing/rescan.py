@@ -23,7 +23,8 @@ from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock, position_at
 from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
-from scheduling.services import add_task, database_now, pending_times, read_database_clock, retried
+from scheduling.database import database_now, read_database_clock, retried
+from scheduling.services import add_task, pending_times
 
 logger = logging.getLogger(__name__)
 Status = Article.Status

@@ -14,7 +14,7 @@ from django.db.models.functions import Lower
 from django.utils.text import slugify
 
 from articles.models import Article, Channel, Tag
-from scheduling.services import delete_by_ids
+from scheduling.database import delete_by_ids
 
 _Named = TypeVar("_Named", Channel, Tag)
 

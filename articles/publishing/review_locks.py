@@ -11,7 +11,7 @@ from articles.models import Article, SoftLock, named
 from articles.permissions import require
 from articles.publishing.transitions import Actor, lock, position
 from articles.workflow import TRANSITIONS, Transition, is_possible
-from scheduling.services import delete_by_ids, read_database_clock, retried
+from scheduling.database import delete_by_ids, read_database_clock, retried
 
 
 @retried

@@ -26,7 +26,7 @@ from articles.models import (
 )
 from articles.publishing.resolve import tags_named
 from articles.publishing.transitions import lock
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 
 def pinned(article: Article) -> Revision:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.db import connection
 
 from articles.models import Article
-from scheduling.services import lock_by_ids
+from scheduling.database import lock_by_ids
 
 _TURN = 0.25  # seconds to wait for locked articles while holding no others
 

@@ -20,7 +20,8 @@ from articles.models import (
 from articles.review import Opinion, Subject, review, takes_long
 from articles.task_types import REVIEW
 from articles.workflow import TRANSITIONS, VERDICTS, Transition, Verdict
-from scheduling.services import add_task, delete_by_ids, read_database_clock
+from scheduling.database import delete_by_ids, read_database_clock
+from scheduling.services import add_task
 
 Status = Article.Status
 

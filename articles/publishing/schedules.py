@@ -22,8 +22,8 @@ from articles.publishing.revisions import renumber
 from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
+from scheduling.database import EARLIEST, LATEST, among, lock_by_ids, read_database_clock, retried
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
-from scheduling.services import EARLIEST, LATEST, among, lock_by_ids, read_database_clock, retried
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""

@@ -19,7 +19,7 @@ from articles.publishing.run_review import review_text
 from articles.publishing.run_review import review_text_again as review_text_again
 from articles.publishing.transitions import Actor, TransitionContext, lock, performs, set_target_status, transition
 from articles.workflow import Transition
-from scheduling.services import retried
+from scheduling.database import retried
 
 Status = Article.Status
 

@@ -12,7 +12,7 @@ from articles.exceptions import NotAllowed
 from articles.models import Article, ProposedChange, Tag
 from articles.permissions import REVIEW, require
 from articles.review import applies, needs_second_person, propose, refuse_sensitive, set_values
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
 """The actions in the audit log."""

@@ -22,7 +22,7 @@ from articles.publishing.dating import date_on_commit
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.reconcile import sync_tasks
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
-from scheduling.services import lock_by_ids, read_database_clock
+from scheduling.database import lock_by_ids, read_database_clock
 
 Status = Article.Status
 F = TypeVar("F", bound=Callable[..., Any])

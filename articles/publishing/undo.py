@@ -15,7 +15,7 @@ from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
 from articles.publishing.transitions import lock, position_at, store
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import delete_by_ids, read_database_clock, retried
+from scheduling.database import delete_by_ids, read_database_clock, retried
 
 Status = Article.Status
 

@@ -21,7 +21,7 @@ from articles.publishing.schedules import checked_time, refuse_past
 from articles.publishing.transitions import Actor, performs, transition
 from articles.search import index
 from articles.workflow import Transition
-from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.database import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 
 @performs(Transition.SCHEDULE_UPDATE)

@@ -13,7 +13,7 @@ from articles.permissions import require
 from articles.releases.effects import apply_release
 from articles.releases.manage import RIGHT, lock_members, lock_release
 from articles.releases.preflight_checks import Problem, find_problems, loaded_members
-from scheduling.services import read_database_clock, retried
+from scheduling.database import read_database_clock, retried
 
 
 @dataclass(frozen=True)

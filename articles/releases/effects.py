@@ -23,7 +23,7 @@ from articles.publishing import (
     sync_tasks,
 )
 from articles.search import index
-from scheduling.services import update_by_ids
+from scheduling.database import update_by_ids
 
 Action = ReleaseMember.Action
 Status = Article.Status

@@ -28,7 +28,7 @@ from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.run import date_release_on_commit
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
-from scheduling.services import lock_by_ids, read_database_clock, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 
 Action = ReleaseMember.Action
 Status = Article.Status

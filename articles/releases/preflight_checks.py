@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from articles.models import Article, Release, ReleaseMember, status_at
 from articles.text import format_time_exactly
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 Action = ReleaseMember.Action
 Status = Article.Status

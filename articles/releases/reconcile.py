@@ -13,7 +13,8 @@ from articles.notifications import notify_of_release
 from articles.publishing import RECONCILE_WINDOW, sync_tasks
 from articles.task_types import RELEASE
 from articles.workflow import TO_COME
-from scheduling.services import lock_by_ids, pending_times, read_database_clock, retried, set_tasks
+from scheduling.database import lock_by_ids, read_database_clock, retried
+from scheduling.services import pending_times, set_tasks
 
 FAILED = "release_failed"
 """The action in the audit log for a release that could not be published."""

@@ -16,8 +16,8 @@ from articles.publishing import date_by_commit, wait_for_rows
 from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
+from scheduling.database import lock_by_ids, read_database_clock, retried
 from scheduling.registry import Drop, Postpone, Verdict
-from scheduling.services import lock_by_ids, read_database_clock, retried
 
 RELEASED = "released"
 """The action in the audit log for a release that was published at its time."""

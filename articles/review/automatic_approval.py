@@ -6,7 +6,7 @@ from articles.audit import Actor, record_beside
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy
 from articles.permissions import require
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 CHANGE_POLICY = "change_review_policy"
 """The action in the audit log."""

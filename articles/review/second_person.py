@@ -26,7 +26,7 @@ from articles.models import TITLE_LENGTH, Notification, ProposedChange, Translat
 from articles.notifications import Message, send
 from articles.permissions import REVIEW, require, require_newsroom
 from articles.review.unreviewed import refuse_sensitive
-from scheduling.services import lock_by_ids, read_database_clock, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 
 Kind = ProposedChange.Subject
 Values = Mapping[str, Any]

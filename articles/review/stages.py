@@ -15,7 +15,7 @@ from articles.exceptions import WrongState
 from articles.models import ReviewPolicy, ReviewStage, approved_by, stage_under_review
 from articles.permissions import REVIEW, require
 from articles.review.automatic_approval import PERMISSION
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 CHANGE_STAGES = "change_review_stages"
 """The action in the audit log."""

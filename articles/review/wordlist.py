@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from articles.audit import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
 from articles.models import LONGEST_WORD, AuditEntry, Levels, SensitiveWord, WordListVersion
 from articles.text import plain_form
-from scheduling.services import retried
+from scheduling.database import retried
 
 _PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
 _SHOWN = 40  # characters of a word that a message repeats

@@ -13,7 +13,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 from articles.models import LINES, Article, SearchEntry, rows_changed
 from articles.search.terms import index_terms
 from articles.text import plain_text, without_addresses
-from scheduling.services import delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.database import delete_by_ids, lock_by_ids, read_database_clock, retried
 
 RECONCILE_WINDOW = timedelta(minutes=15)
 """How far back `reconcile_index` looks for changed articles."""

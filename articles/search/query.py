@@ -16,8 +16,9 @@ from typing import Any
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
 from articles.listing import ArticleFilter, Cursor, cursor_of, first_live
-from articles.models import GOES_LIVE_COLUMNS, ArticleQuerySet, SearchEntry, in_any
+from articles.models import GOES_LIVE_COLUMNS, ArticleQuerySet, SearchEntry
 from articles.search.terms import Query
+from scheduling.database import in_any
 
 RANKED = ("-rank", "-goes_live_at", "-id")
 """The order of results: all words in the headline, some of them, none; within each the newest first."""

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 from articles.images import gather_covers
 from articles.listing import ArticleFilter
-from articles.models import Article, ArticleQuerySet, Channel, in_any
+from articles.models import Article, ArticleQuerySet, Channel
 from articles.site.pagination import Page
-from scheduling.services import compiled_once
+from scheduling.database import compiled_once, in_any
 
 SECTIONS = 8
 """Channels with a section; the menu lists all channels."""

@@ -34,7 +34,8 @@ from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
 from headline.api.staff_required import requesting_user
-from scheduling.services import database_now, incidents
+from scheduling.database import database_now
+from scheduling.incidents import incidents
 
 logger = logging.getLogger(__name__)
 

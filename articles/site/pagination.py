@@ -14,7 +14,7 @@ from articles.listing import Cursor, cursor_of, first_live
 from articles.models import NEWEST_FIRST, Article, ArticleQuerySet
 from articles.site.streams import Stream
 from headline.cursors import InvalidCursor
-from scheduling.services import compiled_once
+from scheduling.database import compiled_once
 
 SIZE = 10
 """Articles on a page, unless the query has another `page_size`."""

@@ -21,9 +21,9 @@ from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
 from articles.images import absolute, gather_covers
-from articles.models import GOES_LIVE_COLUMNS, Article, ArticleQuerySet, Channel, in_any
+from articles.models import GOES_LIVE_COLUMNS, Article, ArticleQuerySet, Channel
 from articles.site.feeds.formats import fit_for_xml
-from scheduling.services import database_now, read_database_clock
+from scheduling.database import database_now, in_any, read_database_clock
 
 SECTION = 5000
 """Ids in one section; the protocol allows 50,000 URLs."""

@@ -19,7 +19,7 @@ from articles.pages import page_of_article
 from articles.site.home import build_front_page
 from articles.site.pagination import has_cursor, page_of, page_size
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
-from scheduling.services import compiled_once, database_now
+from scheduling.database import compiled_once, database_now
 
 JUST_IN = 25
 """Headlines in the response that open pages poll."""

@@ -18,7 +18,7 @@ from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, with_live_links, with_players, zone_label
-from scheduling.services import compiled_once
+from scheduling.database import compiled_once
 
 register = template.Library()
 

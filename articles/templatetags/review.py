@@ -15,7 +15,7 @@ from articles.desk.comparison import ShownRow, shown
 from articles.models import Article, Review, named
 from articles.publishing import FieldDiff
 from articles.review import Finding
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 register = template.Library()
 

@@ -15,7 +15,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from headline.accounts.models import TryCount
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 REPORT_EVERY = timedelta(hours=1)
 _ROWS_PER_PRUNING = 1000

@@ -22,8 +22,9 @@ from django.utils.translation import gettext_lazy, override
 from articles.audit import INVITE_USER, Actor, record_beside
 from articles.notifications import speaking_to
 from headline.api.models import is_service_account
+from scheduling.database import read_database_clock
 from scheduling.registry import handler
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 
 if TYPE_CHECKING:
     from scheduling.models import TaskInfo

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods
 from articles.audit import SIGN_IN_LINK, record_beside
 from headline.accounts.refusal import refusal
 from headline.api.models import is_service_account
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 LIFETIME = timedelta(minutes=15)
 

@@ -25,7 +25,7 @@ from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.links import can_mail, may_have_link, send_link, tokens
 from headline.accounts.login_throttle import TooManyAttempts, remember_device
-from scheduling.services import lock_by_ids, retried
+from scheduling.database import lock_by_ids, retried
 
 BY_ADDRESS = Limit("reset by address", burst=10, every=timedelta(minutes=1))
 RESPONSE_TIME = 0.25  # seconds, so that it does not reveal whether there is an account, which costs 10 ms more

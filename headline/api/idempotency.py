@@ -30,8 +30,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from headline.api.models import KEY_LENGTH, IdempotentRequest
-from scheduling.failures import Trouble, trouble_of
-from scheduling.services import retried
+from scheduling.database import Trouble, retried, trouble_of
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"

@@ -13,7 +13,7 @@ from articles.desk.staff import givable, may_administer
 from articles.exceptions import ArticleError, NotAllowed
 from articles.permissions import require
 from headline.api.models import ServiceAccount, is_service_account
-from scheduling.services import retried
+from scheduling.database import retried
 
 ADD_USER, CHANGE_USER = "auth.add_user", "auth.change_user"
 

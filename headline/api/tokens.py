@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Actor, record_beside
 from headline.api.models import ApiToken, Scope
-from scheduling.services import retried
+from scheduling.database import retried
 
 MAX_TOKENS = 50
 """Tokens of one user; issuing more revokes those that were not used for longest."""

@@ -30,9 +30,9 @@ from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
 from articles.workflow import ReleaseTransition, Transition
 from headline.backup.archive import Manifest
 from scheduling import registry
-from scheduling.clock import read_database_clock
+from scheduling.database import among, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import among, cancel_tasks, reschedule_task, retry_task
+from scheduling.services import cancel_tasks, reschedule_task, retry_task
 
 _WAITING, _PUBLISHED, _UNPUBLISHED = Article.Status.waiting(), Article.Status.PUBLISHED, Article.Status.UNPUBLISHED
 _LOG = TaskInfoLog.Status

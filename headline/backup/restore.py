@@ -25,7 +25,7 @@ from headline.backup import past_due, rows
 from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Reader
 from headline.backup.interruption import interruptible
 from headline.backup.storage import media_files
-from scheduling.clock import read_database_clock
+from scheduling.database import read_database_clock
 
 _WRITTEN_BY_TRIGGERS = "articles_pendingchange"
 """Triggers add rows to it while other tables are loaded, so it is replaced last."""

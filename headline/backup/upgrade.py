@@ -29,7 +29,7 @@ from headline.backup import rows
 from headline.backup.archive import REFUSED, BackupError
 from headline.backup.interruption import interruptible
 from headline.tables import find_differences, repair
-from scheduling.clock import read_database_clock
+from scheduling.database import read_database_clock
 from scheduling.services.measuring import count_workers
 
 _REMOVING = (AlterModelTable, DeleteModel, RemoveField, RenameField, RenameModel)

@@ -15,13 +15,13 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import connection
 
-from articles.exchange import replacing_binary, snapshot
+from articles.exchange import replacing_binary
 from headline import __version__, env
 from headline.backup import rows
 from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Writer
 from headline.backup.interruption import interruptible
 from headline.backup.storage import media_files
-from scheduling.clock import read_database_clock
+from scheduling.database import read_database_clock, snapshot
 
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 _RESERVE = 64 * 1024 * 1024  # bytes that stay free

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from headline.doctor.findings import Area, Finding, Level
 from scheduling.conf import conf
-from scheduling.failures import Trouble
+from scheduling.database import Trouble
 
 Report = dict[str, Any]
 """The figures of `headline.health.report`."""

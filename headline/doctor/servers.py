@@ -13,8 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
 from headline.doctor.findings import Area, Finding, Level
-from scheduling.clock import is_read_only
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import Trouble, is_read_only, trouble_of
 from scheduling.models import WorkerHeartbeat
 
 _HEARTBEATS = WorkerHeartbeat._meta.db_table

@@ -22,12 +22,12 @@ from articles.cache import refused_purges
 from headline import env
 from headline.doctor.findings import Area, Finding, Level
 from headline.doctor.problems import CLOCK_LIMIT
-from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
 
 if TYPE_CHECKING:  # it imports MySQLdb, which an installation on SQLite may lack
-    from scheduling.mysql.servers import Server
+    from scheduling.database.mysql.servers import Server
 
 _JOBS = f"# django-cronjobs for {settings.CRONTAB_DJANGO_PROJECT_NAME}"
 _CRON_PATIENCE = 180  # seconds; the jobs write to their log each minute

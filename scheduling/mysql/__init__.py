@@ -1,1 +1,1 @@
-"""A Django database backend for MariaDB and MySQL with fewer round trips."""
+"""The former place of `scheduling.database.mysql`, for settings that still name it as `ENGINE`."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
-from scheduling.clock import database_now
 from scheduling.conf import conf
+from scheduling.database import database_now
 from scheduling.models import TaskInfo, topics_with_tasks
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic, to_milliseconds
 

@@ -12,14 +12,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from scheduling.clock import read_database_clock
+from scheduling.database import Collision, copy_rows, insert_rows, is_duplicate, read_database_clock, update_by_ids
 from scheduling.exceptions import InvalidTask
-from scheduling.failures import is_duplicate
 from scheduling.ids import new_task_ids
-from scheduling.json_rows import copy_rows, insert_rows, update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services.hints import push_hints_on_commit
-from scheduling.transactions import Collision
 from scheduling.validation import (
     checked_key,
     checked_parameters,

@@ -9,12 +9,11 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from scheduling import registry
-from scheduling.clock import read_database_clock
+from scheduling.database import duplicates_collide, read_database_clock, retried
 from scheduling.exceptions import InvalidTask, TaskNotPending
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, by_ids, close_executed, delete_tasks
 from scheduling.services.adding import reset_task, store_reset
 from scheduling.services.hints import discard_hints_on_commit, push_hints_on_commit
-from scheduling.transactions import duplicates_collide, retried
 from scheduling.validation import checked_key, checked_task_type, checked_time
 
 Status = TaskInfoLog.Status
@@ -64,7 +63,7 @@ def execute_keys(task_type: str, keys: Collection[str], *, worker: str) -> int:
     for attempts in {task.attempts for task in pending}:
         ids = [task.task_id for task in pending if task.attempts == attempts]
         close_executed(ids, attempts=attempts, worker=worker)
-    delete_by_ids([task.task_id for task in pending])
+    delete_tasks([task.task_id for task in pending])
     discard_hints_on_commit(pending)
     return len(pending)
 
@@ -72,7 +71,7 @@ def execute_keys(task_type: str, keys: Collection[str], *, worker: str) -> int:
 def close_cancelled(tasks: Collection[TaskInfo], *, now: datetime, reason: str = "") -> None:
     """Delete pending tasks and close their records; the caller has locked them, or waits here for those who have."""
     ids = sorted(task.task_id for task in tasks)
-    delete_by_ids(ids)
+    delete_tasks(ids)
     open_logs = TaskInfoLog.objects.filter(task_id__in=ids)
     open_logs.change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason)
     discard_hints_on_commit(tasks)

@@ -14,9 +14,8 @@ from functools import partial
 from django.db import transaction
 
 from scheduling import registry
-from scheduling.clock import read_database_clock
+from scheduling.database import log_failure, read_database_clock, retried
 from scheduling.models import TaskInfo, note_lateness
-from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from scheduling.clock import read_database_clock
+from scheduling.database import COUNT_LIMIT, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, recorded_types, topics_with_tasks
-from scheduling.services.measuring import COUNT_LIMIT, overdue_before
+from scheduling.services.measuring import overdue_before
 
 PENDING, OVERDUE, FAILING, FAILED, ALL = "pending", "overdue", "failing", "failed", "all"
 CLOSED = {

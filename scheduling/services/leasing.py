@@ -12,16 +12,13 @@ from datetime import timedelta
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from scheduling.clock import clock, database_now, read_database_clock
-from scheduling.compiled import compiled_once
 from scheduling.conf import conf
+from scheduling.database import clock, compiled_once, database_now, read_database_clock, retried, update_by_ids
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
-from scheduling.json_rows import update_by_ids
 from scheduling.models import TaskInfo, TaskInfoQuerySet, by_ids, close_executed
 from scheduling.queues import get_queue
 from scheduling.services.commits import Commit
 from scheduling.services.retry import record_expired_lease, record_failure
-from scheduling.transactions import retried
 from scheduling.validation import checked_priority, checked_seconds, checked_task_type
 
 logger = logging.getLogger(__name__)
@@ -51,7 +48,7 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
 
 def _pop_hints(task_type: str, limit: int) -> None:
     """Pop the hints of tasks that are leased from SQL, so that the ready list does not grow."""
-    clock.measure_if_stale()
+    clock.measure_if_stale(conf.CLOCK_INTERVAL)
     try:
         get_queue().pop([task_type], limit, now_ms=int(clock.timestamp() * 1000))
     except QueueUnavailable as error:

@@ -16,12 +16,10 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Max, Q
 
-from scheduling.clock import is_read_only
 from scheduling.conf import conf
-from scheduling.failures import Trouble
+from scheduling.database import COUNT_LIMIT, Trouble, is_read_only
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoQuerySet, WorkerHeartbeat, topics_with_tasks
 
-COUNT_LIMIT = 10_000  #: where counting stops
 SAMPLE = 5_000  #: latest tasks whose lateness is read
 
 Topic = tuple[str, int]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from scheduling.clock import read_database_clock
 from scheduling.conf import conf
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfoLog
 
 BATCH = 1000  #: rows deleted by one statement, to keep its locks short

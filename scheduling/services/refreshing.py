@@ -13,15 +13,21 @@ from datetime import UTC, datetime, timedelta
 from django.db import transaction
 
 from scheduling import registry
-from scheduling.clock import EpochMicroseconds, clock, database_now, read_database_clock
 from scheduling.conf import conf
+from scheduling.database import (
+    EpochMicroseconds,
+    clock,
+    database_now,
+    log_failure,
+    read_database_clock,
+    retried,
+    trouble_of,
+)
 from scheduling.exceptions import ReconcilersFailed
-from scheduling.failures import trouble_of
 from scheduling.models import TaskInfo, by_ids, topics_with_tasks
 from scheduling.queues import DelayQueue, Hint, Topic, get_queue
 from scheduling.services.changing import reopen_recoverable
 from scheduling.services.retry import record_expired_lease
-from scheduling.transactions import log_failure, retried
 
 logger = logging.getLogger(__name__)
 

@@ -11,12 +11,11 @@ from typing import Any
 from django.db.models import F
 
 from scheduling import registry
-from scheduling.clock import read_database_clock
 from scheduling.conf import conf
-from scheduling.json_rows import update_by_ids
+from scheduling.database import read_database_clock, update_by_ids
 from scheduling.log_fields import of_task
 from scheduling.metrics import failures
-from scheduling.models import TaskInfo, TaskInfoLog, delete_by_ids
+from scheduling.models import TaskInfo, TaskInfoLog, delete_tasks
 from scheduling.services.hints import push_hints_on_commit
 
 logger = logging.getLogger(__name__)
@@ -49,7 +48,7 @@ def record_failures(errors: Mapping[TaskInfo, str], *, worker: str) -> list[Task
         task.leased_until, task.lease_token = None, ""
     times = [(task.task_id, task.execute_time, task.attempts) for task in retried]
     update_by_ids(TaskInfo, ["execute_time", "attempts"], times, leased_until=None, lease_token="")
-    delete_by_ids([task.task_id for task in dead])
+    delete_tasks([task.task_id for task in dead])
     _change_records(retried, errors, updated_at=now, worker=worker)
     _change_records(dead, errors, updated_at=now, worker=worker, status=TaskInfoLog.Status.FAILED)
     push_hints_on_commit(retried, now=now)

@@ -5,8 +5,8 @@ A task that is well overdue, or has been tried before, is a suspect: it may have
 while this worker ran others is none. The attempt of a suspect is committed before it runs, and from the second attempt
 on it runs alone (quarantine); a commit before every run would double the cost of each task.
 
-`scheduling.failures` defines what counts as a failure. A batch in which a task fails by its own fault is run again in
-savepoints: its parts are halved until each such task is alone, and all others are committed together, since a
+`scheduling.database.trouble` defines what counts as a failure. A batch in which a task fails by its own fault is run
+again in savepoints: its parts are halved until each such task is alone, and all others are committed together, since a
 transaction for each part would cost them much more. Only if that fails, too, as at a commit, the halves have
 transactions of their own. Tasks that the database refuses are deferred for a few seconds; running a few of the batch
 alone shows whether it refuses all of them.
@@ -29,10 +29,18 @@ from django.db.models.functions import Greatest
 
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
-from scheduling.clock import clock, database_now, read_database_clock
-from scheduling.compiled import compiled_for, pipelined
 from scheduling.conf import conf
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import (
+    Trouble,
+    clock,
+    compiled_for,
+    database_now,
+    pipelined,
+    read_database_clock,
+    retried,
+    savepoint,
+    trouble_of,
+)
 from scheduling.incidents import incidents
 from scheduling.log_fields import logged_with, of_ids
 from scheduling.metrics import refusals
@@ -42,7 +50,7 @@ from scheduling.models import (
     TaskInfoQuerySet,
     by_ids,
     close_executed,
-    delete_by_ids,
+    delete_tasks,
     note_lateness,
     records_of,
 )
@@ -50,7 +58,6 @@ from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_mil
 from scheduling.registry import Drop, Fail, Handler, Postpone, Verdict
 from scheduling.services.commits import Commit
 from scheduling.services.retry import max_attempts, record_failure, record_failures
-from scheduling.transactions import retried, savepoint
 
 logger = logging.getLogger(__name__)
 
@@ -462,7 +469,7 @@ def _close_tasks(
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         records_of(ids).change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
     with pipelined():
-        delete_by_ids([task.task_id for task in done] + list(dropped))
+        delete_tasks([task.task_id for task in done] + list(dropped))
     if counted:  # before it ran; a postponed task has not begun
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)

@@ -8,11 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
-from scheduling.clock import read_database_clock
+from scheduling.database import duplicates_collide, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services.adding import Draft, TypeAndKey, checked_drafts, write_drafts
 from scheduling.services.changing import close_cancelled
-from scheduling.transactions import duplicates_collide
 
 
 def set_tasks(

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page
 from articles.models import Article, Preferences
 from articles.roles import Role
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import make_member
 from tests.conftest import Site
 from tests.harness import HOST, PATIENCE, eventually

@@ -16,8 +16,8 @@ from articles.publishing.revisions import for_review
 from articles.roles import Role
 from articles.site.sitemaps import SECTION
 from articles.task_types import PUBLISH, UNPUBLISH
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services import read_database_clock
 
 APPROVED = Article.Status.APPROVED
 

@@ -16,7 +16,7 @@ from django.test import Client
 from articles import publishing, releases
 from articles.models import Article, Release, Update
 from articles.task_types import PUBLISH
-from scheduling.failures import Trouble
+from scheduling.database import Trouble
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import reschedule_task
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon

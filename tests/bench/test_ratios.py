@@ -25,8 +25,9 @@ from articles.task_types import NOTIFY, PUBLISH
 from bench.raw_sql import publish_batch
 from bench.rows import copy_tasks, multiply
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock, run_due, sweep
+from scheduling.services import run_due, sweep
 from tests.articles.factories import make_article, make_editor
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]

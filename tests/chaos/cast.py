@@ -14,7 +14,7 @@ from django.contrib.auth.models import User  # noqa: E402 (models need a Django 
 from articles.models import Channel, NotificationPreference  # noqa: E402
 from articles.roles import Role  # noqa: E402
 from headline.api.models import ApiToken  # noqa: E402
-from scheduling.clock import read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
 from tests.articles.factories import make_editor, make_member  # noqa: E402
 
 

@@ -32,7 +32,8 @@ from articles.exceptions import ArticleError  # noqa: E402
 from articles.models import Article, Release, Tag  # noqa: E402
 from articles.publishing import bulk  # noqa: E402
 from articles.workflow import Transition  # noqa: E402
-from scheduling.services import read_database_clock, refresh  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
+from scheduling.services import refresh  # noqa: E402
 from tests.articles.factories import APPROVED, make_channel, make_editor, soon  # noqa: E402
 
 APART = 1.5  # seconds within which everything is scheduled
@@ -220,7 +221,7 @@ def main() -> None:
         print("null")  # noqa: T201
         return
     collisions = Collisions()
-    logger = logging.getLogger("scheduling.transactions")
+    logger = logging.getLogger("scheduling.database.transactions")
     logger.addHandler(collisions)
     logger.setLevel(logging.INFO)
     editor = Editor(wanted.pop("name"))

@@ -24,7 +24,8 @@ from django.db import transaction  # noqa: E402
 from articles import publishing, releases  # noqa: E402
 from articles.models import Article  # noqa: E402
 from articles.publishing.reconcile import sync_tasks  # noqa: E402
-from scheduling.services import add_tasks, read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
+from scheduling.services import add_tasks  # noqa: E402
 from tests.articles.factories import approve, make_article, make_release  # noqa: E402
 
 

@@ -20,7 +20,7 @@ from django.db import transaction  # noqa: E402
 
 from articles.models import Article, Channel  # noqa: E402
 from articles.publishing.reconcile import sync_tasks  # noqa: E402
-from scheduling.clock import read_database_clock  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
 from tests.chaos.newsroom import texts  # noqa: E402
 
 BURST = 500  # articles of one instant

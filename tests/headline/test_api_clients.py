@@ -19,8 +19,8 @@ from django.contrib.auth.models import Permission, User
 
 from articles.models import Article
 from articles.roles import Role
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfoLog
-from scheduling.services import read_database_clock
 from tests.articles.factories import make_article, make_channel, make_member, soon
 from tests.articles.image_files import image_bytes
 from tests.conftest import Site

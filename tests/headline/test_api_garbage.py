@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from scheduling.services import add_task, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task
 from tests.articles.factories import make_article, make_channel
 from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import operations

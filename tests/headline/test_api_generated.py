@@ -48,7 +48,8 @@ from headline.api.service_accounts import create_service_account
 from headline.api.throttling import AddressThrottle
 from headline.api.tokens import issue
 from headline.api.wire import ApiMiddleware
-from scheduling.services import add_task, poll, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task, poll
 from tests.articles.factories import make_article, make_channel, make_release, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.headline.api_document import api_document

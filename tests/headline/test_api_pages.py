@@ -25,7 +25,8 @@ from articles.review import propose
 from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
-from scheduling.services import add_task, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task
 from tests.articles.factories import make_article, make_channel, make_release, soon
 from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import filled, operations

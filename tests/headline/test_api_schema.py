@@ -35,7 +35,8 @@ from articles.models import (
 )
 from articles.review import comparisons, propose, version_of_change
 from headline.api.models import ApiToken
-from scheduling.services import add_task, poll, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task, poll
 from tests.articles.factories import make_article, make_channel, some_user, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site

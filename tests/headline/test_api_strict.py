@@ -19,7 +19,8 @@ from articles.review import propose
 from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
-from scheduling.services import add_task, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.harness import eventually

@@ -14,8 +14,8 @@ from django.conf import settings
 
 from articles.models import Article
 from articles.task_types import PUBLISH
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock
 from tests.articles.factories import make_article
 from tests.conftest import Manage
 from tests.harness import Process, eventually

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from headline.database import is_serving, is_web, mysql_options
-from scheduling.failures import Trouble, trouble_of
+from scheduling.database import Trouble, trouble_of
 
 GUNICORN = ["/venv/bin/gunicorn", "headline.wsgi"]
 

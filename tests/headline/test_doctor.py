@@ -22,8 +22,8 @@ from headline import env
 from headline.doctor import servers, surroundings
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Finding, Level
+from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
-from scheduling.services import read_database_clock
 from tests.articles.factories import make_member, make_user
 from tests.conftest import Manage
 from tests.harness import free_port

@@ -27,8 +27,9 @@ from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
 from headline.health import Probe, _cache, check_database
 from headline.media_probe import media_is_writable
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock, run_due
+from scheduling.services import add_task, run_due
 from tests.conftest import Site, StartManage
 from tests.harness import PATIENCE, Process, Server, eventually, free_port, python, start_redis
 

@@ -20,9 +20,10 @@ from headline import env
 from headline.log_format import hide_secrets
 from headline.logs import formatter
 from headline.request_id import RequestIdMiddleware
+from scheduling.database import read_database_clock
 from scheduling.log_fields import log_fields, set_log_fields
 from scheduling.models import TaskInfo
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import Manage, serving

@@ -17,10 +17,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from headline import request_metrics
 from headline.health import Probe
+from scheduling.database import read_database_clock
 from scheduling.maintenance import Maintenance
 from scheduling.metrics import refreshed
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock, refresh
+from scheduling.services import add_task, refresh
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving

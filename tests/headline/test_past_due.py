@@ -18,8 +18,9 @@ from articles.publishing import advance_bulk_action
 from articles.task_types import BULK_ACTION, PUBLISH, PURGE
 from headline.backup import past_due
 from headline.backup.archive import Manifest
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import add_task, add_tasks, read_database_clock
+from scheduling.services import add_task, add_tasks
 from tests.articles.factories import EARLY, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,8 +16,8 @@ from articles.models import Notification
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
 from headline.tables import find_differences, repair
+from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
-from scheduling.services import read_database_clock
 from tests.articles.factories import make_editor
 from tests.upgrades.databases import describe, differences
 from tests.upgrades.interruptions import run_with_interruptions

@@ -26,8 +26,9 @@ from django.db.models import CharField, ManyToManyField
 from headline.backup.archive import BackupError
 from headline.backup.rows import are_halfway
 from headline.backup.upgrade import breaks_old_code, refuse_beside_workers
+from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 from tests.conftest import Manage, StartManage
 from tests.harness import eventually
 from tests.probe.models import Effect

@@ -12,7 +12,7 @@ from functools import partial
 from django.conf import settings
 from django.db import OperationalError, transaction
 
-from scheduling.clock import clock, read_database_clock
+from scheduling.database import clock, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.registry import handler, reconciler
 from tests.probe.models import Effect

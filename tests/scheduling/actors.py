@@ -18,7 +18,9 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.db.backends.signals import connection_created
 
-from scheduling import circuit_breaker, clock, transactions
+from scheduling import circuit_breaker
+from scheduling.database import server_clock as clock
+from scheduling.database import transactions
 from scheduling.queues import fallback, redis
 from scheduling.services import hints, running
 from tests.harness import PATIENCE

@@ -14,7 +14,7 @@ import time_machine
 from django.db import connection
 
 from scheduling import registry
-from scheduling.clock import clock, read_database_clock
+from scheduling.database import clock, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.queues import DelayQueue, get_queue
 from scheduling.queues.topics import decode_id

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
+from scheduling.database import read_database_clock
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
-from scheduling.services import add_task, add_tasks, read_database_clock, refresh, run_due
+from scheduling.services import add_task, add_tasks, refresh, run_due
 from scheduling.services.adding import write_drafts
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 

@@ -15,8 +15,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import cancel_task, read_database_clock, run_due
+from scheduling.services import cancel_task, run_due
 from tests.scheduling.conftest import TYPE, Add, Notes
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -182,7 +183,7 @@ def test_workers_are_listed_alive_or_not(operator: Client) -> None:
 def test_a_list_caps_its_count(operator: Client, add: Add, url: str, monkeypatch: Any) -> None:
     for _ in range(3):
         add(60)
-    monkeypatch.setattr("scheduling.listing.COUNT_LIMIT", 2)
+    monkeypatch.setattr("scheduling.database.counting.COUNT_LIMIT", 2)
     with CaptureQueriesContext(connection) as queries:
         response = operator.get(url)
     assert response.context["cl"].result_count == 2

@@ -10,8 +10,9 @@ from django.contrib.auth.models import Permission, User
 from rest_framework.test import APIClient
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 
 URL = "/api/v1/tasks/"
 TYPE = "mail.send"

@@ -10,8 +10,8 @@ from typing import Any
 from django.contrib.auth.models import Permission, User
 
 from headline.api.tokens import issue
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock
 from tests.conftest import Site
 from tests.harness import PATIENCE
 

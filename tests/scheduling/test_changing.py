@@ -12,6 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from scheduling.database import read_database_clock
 from scheduling.exceptions import InvalidTask, NaiveTime, TaskNotPending, TimeOutOfRange
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
@@ -23,7 +24,6 @@ from scheduling.services import (
     cancel_tasks,
     poll,
     pruning,
-    read_database_clock,
     refresh,
     reschedule_task,
     retry_task,

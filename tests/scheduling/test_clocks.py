@@ -11,8 +11,9 @@ import time_machine
 from django.db import OperationalError
 
 from scheduling import ids
-from scheduling.clock import Clock, clock, database_clock_set, read_database_clock
 from scheduling.conf import conf
+from scheduling.database import clock, database_clock_set, read_database_clock
+from scheduling.database.server_clock import Clock
 from scheduling.ids import new_task_ids
 from scheduling.maintenance import Maintenance, Periodic
 from scheduling.queues import DelayQueue, get_queue, make_queue
@@ -52,9 +53,9 @@ def test_a_jump_of_the_machines_clock_changes_no_due_time(mariadb: None, seconds
     clock.measure()
     with machine_is_off_by(seconds):
         assert abs(clock.timestamp() - read_database_clock().timestamp()) < 5
-        assert clock.measure_if_stale()
+        assert clock.measure_if_stale(conf.CLOCK_INTERVAL)
         assert abs(clock.offset + seconds) < 5  # reported by the heartbeat and an alert
-        assert not clock.measure_if_stale()
+        assert not clock.measure_if_stale(conf.CLOCK_INTERVAL)
 
 
 def test_a_worker_says_once_that_the_databases_clock_was_set(travel: Travel, caplog: pytest.LogCaptureFixture) -> None:
@@ -104,8 +105,8 @@ def test_a_slow_network_is_no_clock_that_was_set(
         return moment
 
     own = Clock()
-    monkeypatch.setattr("scheduling.clock.time.monotonic", lambda: passed)
-    monkeypatch.setattr("scheduling.clock.read_database_clock", read_slowly)
+    monkeypatch.setattr("scheduling.database.server_clock.time.monotonic", lambda: passed)
+    monkeypatch.setattr("scheduling.database.server_clock.read_database_clock", read_slowly)
     for seconds in (0.0, 1.2, 0.0, 1.2, 0.0):
         delay = seconds
         own.measure()
@@ -126,8 +127,8 @@ def test_a_clock_set_while_the_network_is_slow_shows_later(
         return moment
 
     own = Clock()
-    monkeypatch.setattr("scheduling.clock.time.monotonic", lambda: passed)
-    monkeypatch.setattr("scheduling.clock.read_database_clock", read_slowly)
+    monkeypatch.setattr("scheduling.database.server_clock.time.monotonic", lambda: passed)
+    monkeypatch.setattr("scheduling.database.server_clock.read_database_clock", read_slowly)
     own.measure()
     step = 4.0
     for seconds in (10.0, 0.0, 0.0):
@@ -222,7 +223,7 @@ def test_ids_differ_where_the_clock_was_never_set(monkeypatch: pytest.MonkeyPatc
 def test_a_slow_answer_does_not_set_the_estimate_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine it may say half a second less, and articles would be late by that until the next one."""
     measured = iter([(10.0, 10.001), (9.5, 10.4), (5.0, 5.001)])
-    monkeypatch.setattr("scheduling.clock._measure", lambda: next(measured))
+    monkeypatch.setattr("scheduling.database.server_clock._measure", lambda: next(measured))
     estimate = Clock()
     offsets = list[float]()
     for _ in range(3):

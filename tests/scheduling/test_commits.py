@@ -17,11 +17,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.metrics import LatenessHistogram
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
 from scheduling.registry import Drop, Postpone
-from scheduling.services import complete_task, poll, read_database_clock, run_due, run_once
+from scheduling.services import complete_task, poll, run_due, run_once
 from scheduling.services.measuring import lateness, lateness_by_hour
 from scheduling.worker import Worker
 from tests.conftest import Manage

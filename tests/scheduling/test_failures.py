@@ -27,14 +27,14 @@ from django.test.utils import CaptureQueriesContext
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
+from scheduling.database import Trouble, causes, read_database_clock, trouble_of
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
-from scheduling.failures import Trouble, causes, trouble_of
 from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, close_executed
 from scheduling.queues import DelayQueue
 from scheduling.queues.database import DatabaseQueue
 from scheduling.registry import Drop, Fail, Verdict
-from scheduling.services import add_task, add_tasks, read_database_clock, refresh, retry_task, run_once, sweep
+from scheduling.services import add_task, add_tasks, refresh, retry_task, run_once, sweep
 from scheduling.services.measuring import overdue_by_topic, refused_work
 from scheduling.worker import Worker
 from tests.conftest import Manage
@@ -474,7 +474,7 @@ def test_a_worker_beats_however_many_transactions_are_refused(queue: DelayQueue,
 def test_a_long_lock_wait_is_not_retried_at_once(
     queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scheduling.transactions._RETRY_FOR", -1.0)
+    monkeypatch.setattr("scheduling.database.transactions._RETRY_FOR", -1.0)
     add(0)
     notes.fault = refuse(LOCKED)
     run_once(10)

@@ -14,9 +14,10 @@ import redis
 from django.db import OperationalError, connection, transaction
 
 from scheduling import identity
+from scheduling.database import read_database_clock
 from scheduling.models import Installation, TaskInfo
 from scheduling.queues.topics import encode_id
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 from tests.conftest import Manage, database_environment
 from tests.harness import Server, start_redis
 

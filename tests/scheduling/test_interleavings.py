@@ -23,7 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
-from scheduling.clock import clock
+from scheduling.database import clock
+from scheduling.database.transactions import is_collision
 from scheduling.exceptions import InvalidTask, QueueUnavailable, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, get_queue
@@ -32,7 +33,6 @@ from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import add_task, cancel_key, cancel_task, refresh, reschedule_task, retry_task, sweep
 from scheduling.services.running import run_once
 from scheduling.side_effects import run_side_effects
-from scheduling.transactions import is_collision
 from tests.probe.models import Effect
 from tests.scheduling.actors import Actor, Timeline, current_actor
 from tests.scheduling.conftest import TYPE

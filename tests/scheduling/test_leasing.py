@@ -8,19 +8,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from scheduling.database import read_database_clock
 from scheduling.exceptions import InvalidTask, LeaseLost
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
-from scheduling.services import (
-    add_task,
-    cancel_task,
-    complete_task,
-    fail_task,
-    poll,
-    read_database_clock,
-    refresh,
-    reschedule_task,
-)
+from scheduling.services import add_task, cancel_task, complete_task, fail_task, poll, refresh, reschedule_task
 from scheduling.services.leasing import postpone_task
 from tests.scheduling.conftest import TYPE, Add, Keys, Travel
 

@@ -13,20 +13,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.exceptions import LeaseLost, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, get_queue
-from scheduling.services import (
-    add_task,
-    cancel_key,
-    complete_task,
-    poll,
-    read_database_clock,
-    refresh,
-    reschedule_task,
-    run_due,
-    sweep,
-)
+from scheduling.services import add_task, cancel_key, complete_task, poll, refresh, reschedule_task, run_due, sweep
 from tests.scheduling.conftest import TYPE, Notes, Travel
 
 OUTSIDE = "outside.print"

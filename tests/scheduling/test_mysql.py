@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from threading import Thread
 from typing import Any
 
@@ -13,9 +15,8 @@ from django.db import IntegrityError, OperationalError, connection, connections,
 from django.db.transaction import TransactionManagementError
 
 from articles.models import Article
-from scheduling.compiled import pipelined
-from scheduling.mysql import servers as mysql_servers
-from scheduling.services import lock_by_ids
+from scheduling.database import lock_by_ids, pipelined
+from scheduling.database.mysql import servers as mysql_servers
 from tests.harness import HOST, eventually, free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("mariadb")]
@@ -322,3 +323,10 @@ def test_a_connection_whose_settings_fail_is_not_used(monkeypatch: pytest.Monkey
     with connection.cursor() as cursor:
         cursor.execute("SELECT @@in_predicate_conversion_threshold, @@tx_isolation")
         assert cursor.fetchone() == (0, "READ-COMMITTED")
+
+
+def test_the_former_path_of_the_backend_works_and_warns() -> None:
+    sys.modules.pop("scheduling.mysql.base", None)
+    with pytest.warns(DeprecationWarning, match="scheduling.database.mysql"):
+        former = import_module("scheduling.mysql.base")
+    assert former.DatabaseWrapper is import_module("scheduling.database.mysql.base").DatabaseWrapper

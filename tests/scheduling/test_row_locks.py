@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services import add_tasks, cancel_keys, cancel_tasks, read_database_clock, run_due
+from scheduling.services import add_tasks, cancel_keys, cancel_tasks, run_due
 from tests.scheduling.conftest import TYPE, Add, Notes, held_by_another
 
 pytestmark = pytest.mark.parametrize("rows", [3, 10, 50, 300])

@@ -13,13 +13,13 @@ from django.db import OperationalError, connection
 
 from scheduling import registry
 from scheduling.circuit_breaker import Breakers
-from scheduling.clock import clock
+from scheduling.database import clock, read_database_clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, Hint, to_milliseconds
 from scheduling.queues.topics import encode_id
 from scheduling.registry import Drop, Postpone
-from scheduling.services import add_tasks, cancel_task, read_database_clock, run_due, run_once, sweep
+from scheduling.services import add_tasks, cancel_task, run_due, run_once, sweep
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
 from scheduling.worker import Worker

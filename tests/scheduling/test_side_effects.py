@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import add_task, poll, read_database_clock, refresh
+from scheduling.services import add_task, poll, refresh
 from scheduling.side_effects import run_side_effects
 from scheduling.worker import Worker
 from tests.conftest import StartManage

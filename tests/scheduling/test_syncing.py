@@ -10,11 +10,11 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from scheduling.database import Collision, read_database_clock, retried
 from scheduling.ids import new_task_ids
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue
-from scheduling.services import add_task, adding, read_database_clock, retried, run_due, set_tasks, syncing
-from scheduling.transactions import Collision
+from scheduling.services import add_task, adding, run_due, set_tasks, syncing
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
 
 OTHER = "test.other"

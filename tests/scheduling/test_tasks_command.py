@@ -12,8 +12,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import cancel_task, read_database_clock, run_due
+from scheduling.services import cancel_task, run_due
 from scheduling.services.pruning import BATCH
 from tests.conftest import Manage
 from tests.scheduling.conftest import TYPE, Add, Notes

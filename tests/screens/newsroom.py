@@ -18,8 +18,8 @@ from articles.models import Article, Channel, Image, Notification, SavedView, Se
 from articles.publishing import bulk
 from articles.review import propose
 from articles.workflow import Transition
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import read_database_clock
 
 Status = Article.Status
 PASSWORD = "headline"

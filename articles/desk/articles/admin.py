@@ -57,7 +57,7 @@ from articles.pages import newest_text
 from articles.permissions import EDIT_ANY, allows
 from articles.publishing import Actor, drop_autosave, for_review
 from articles.workflow import TRANSITIONS, Input, Subject, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 Status = Article.Status
 

@@ -34,7 +34,7 @@ from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import format_time_briefly
 from articles.workflow import Transition
-from scheduling.services import database_now
+from scheduling.database import database_now
 
 Status = Article.Status
 

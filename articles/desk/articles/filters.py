@@ -24,7 +24,6 @@ from articles.models import (
     Channel,
     State,
     Update,
-    in_any,
     in_states,
     named_apart,
     not_over_at,
@@ -32,7 +31,7 @@ from articles.models import (
     scheduled_with_release,
 )
 from articles.text import zone_label
-from scheduling.services import read_database_clock
+from scheduling.database import in_any, read_database_clock
 
 Status = Article.Status
 Choices = list[tuple[str, Any]]

@@ -23,7 +23,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from articles.desk.articles.filters import PARAMETERS, at_risk, overdue
 from articles.models import Article, SavedView, named
-from scheduling.services import lock_by_ids, read_database_clock, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 
 LIST = "admin:articles_article_changelist"
 TOO_LONG = gettext_lazy("The filters of this list are too long to save as a view.")

@@ -12,10 +12,10 @@ from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Left
 
-from articles.desk.bounded import MOST
-from articles.models import LINES, Article, Update, in_any, with_releases
+from articles.models import LINES, Article, Update, with_releases
 from articles.search import find_texts, however_written
 from articles.text import plain_text
+from scheduling.database import COUNT_LIMIT, in_any
 
 SEARCHED = 20_000
 """Most recently changed articles in which each search looks for any part of a word."""
@@ -49,7 +49,7 @@ def matching(text: str, articles: QuerySet[Any]) -> RawSQL:
     latest = articles.order_by("-updated_at", "-pk").values("pk")[:SEARCHED]
     lines = Article.objects.filter(reduce(and_, map(_in_lines, words), Q()), pk__in=in_any(latest)).values("pk")
     bodies = Article.objects.filter(pk__in=[0, *_unapproved(words, articles), *_updates(words)]).values("pk")
-    return in_any(lines, find_texts(" ".join(words), latest, limit=MOST), bodies, _numbered(words))
+    return in_any(lines, find_texts(" ".join(words), latest, limit=COUNT_LIMIT), bodies, _numbered(words))
 
 
 def best_matching(text: str, *, limit: int) -> list[Article]:

@@ -32,7 +32,7 @@ from articles.publishing import (
     undo_bulk_action,
 )
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 SHOWN = 200  # refused articles on the page; the others are counted
 NAMED = 10  # selected articles that the confirmation names

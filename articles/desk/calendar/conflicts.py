@@ -14,7 +14,7 @@ from articles.desk.calendar.entries import Entry, Kind, Mark
 from articles.desk.calendar.grid import Sheet, UnitOf
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
-from scheduling.services import among
+from scheduling.database import among
 
 
 def mark_conflicts(sheet: Sheet) -> None:

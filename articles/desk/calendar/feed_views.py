@@ -26,7 +26,7 @@ from articles.desk.calendar.parameters import Choice
 from articles.models import Article, AuditEntry, CalendarFeed, Channel, due_at, over_at
 from articles.notifications import speaking_to
 from articles.permissions import may_act_without_session
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 CACHED = 24 * 60 * 60  # seconds; a version is valid for one day
 

@@ -19,7 +19,7 @@ from articles.desk.calendar.entries import Entry, Mark
 from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.period import Span, View
 from articles.publishing import Actor
-from scheduling.services import among
+from scheduling.database import among
 
 SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of a month, otherwise an hour) before it folds."""

@@ -26,7 +26,7 @@ from articles.publishing import (
 from articles.releases import lock_release, publish_release_now, schedule_release
 from articles.text import format_time_exactly
 from articles.workflow import Transition
-from scheduling.services import read_database_clock, retried
+from scheduling.database import read_database_clock, retried
 
 LOOKED_AT = 50
 """Audit entries searched for the last change."""

@@ -19,7 +19,7 @@ from articles.publishing import Actor, possible_transitions
 from articles.releases import RIGHT
 from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 RELEASE = "release"
 KINDS = {

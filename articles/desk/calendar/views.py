@@ -28,7 +28,7 @@ from articles.desk.calendar.subjects import subject_named
 from articles.desk.calendar.version import answer_if_unchanged, following_of
 from articles.desk.monitoring.filters import BOARD, Filters
 from articles.models import Channel
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 STATUSES = {"not_allowed": HTTPStatus.FORBIDDEN, "": HTTPStatus.OK}
 """HTTP status by error code; all others are 409 Conflict."""

@@ -15,6 +15,7 @@ from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES, RELEASE
 from articles.text import format_time_briefly, format_time_exactly
 from scheduling import registry
+from scheduling.database import COUNT_LIMIT
 from scheduling.services import (
     FAILED,
     FAILING,
@@ -33,7 +34,6 @@ LOOK = "scheduling.view_taskinfo"
 START_COMMAND = "python manage.py poll --forever"
 LIST_COMMAND = "python manage.py tasks list --status overdue"
 SHOWN = 5
-COUNT_LIMIT = 10_000  #: where counting of what waits stops
 
 
 @dataclass(frozen=True)

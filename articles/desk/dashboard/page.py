@@ -19,8 +19,9 @@ from articles.desk.dashboard.overdue import overdue
 from articles.desk.dashboard.recent import recently_published
 from articles.desk.review.proposed_changes import waiting_for
 from articles.text import zone_label
+from scheduling.database import read_database_clock
 from scheduling.exceptions import SchedulingError
-from scheduling.services import read_database_clock, retry_task
+from scheduling.services import retry_task
 
 READ = "articles.view_article"
 

@@ -15,7 +15,7 @@ from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
 from headline.content_security import nonce_for
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 MODULES = (
     *("config", "storage", "caret", "windows", "autosave", "workspace", "floating", "article_choices"),

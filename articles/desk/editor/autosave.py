@@ -27,7 +27,7 @@ from articles.pages import newest_number
 from articles.permissions import ADD, CHANGE, allows, reads_articles, require
 from articles.publishing import Typed, drop_autosave, is_as_seen, leave, mark_present, save_autosave
 from articles.text import zone_label
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 AUTOSAVE_INTERVAL = 3
 """Seconds after which the script saves what was typed since."""

@@ -16,7 +16,7 @@ from articles.desk.editor.preview import typed_form, typed_text
 from articles.desk.parse_int import whole_number
 from articles.models import Article, Text
 from articles.pages import newest_text
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 TEMPLATE = "articles/desk/editor/checks.html"
 

@@ -15,7 +15,7 @@ from articles.desk.articles.search import best_matching
 from articles.models import Article, State, state_at
 from articles.permissions import reads_articles
 from articles.text import format_time_briefly, linked_article
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 LONGEST = 100
 """Characters of a search."""

@@ -30,7 +30,7 @@ from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
 from articles.permissions import CHANGE, allows
 from articles.publishing import is_creator_authorised, make_preview_link, revoke_preview_link
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 FOLLOWING = 0
 """Form value for "no fixed revision"."""

@@ -7,7 +7,7 @@ from articles.models import Article, status_at
 from articles.permissions import CHANGE, allows
 from articles.publishing import Actor, held_transitions, position
 from articles.workflow import Transition, is_possible
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 Status = Article.Status
 

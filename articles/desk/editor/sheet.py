@@ -32,7 +32,7 @@ from articles.models import Article, Channel, Image, Text
 from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 TIMES = {Transition.SCHEDULE: "publish_at", Transition.SCHEDULE_UPDATE: "update_at"}
 """The transitions that have a sheet, and the field with their time."""

@@ -22,7 +22,7 @@ from articles.desk.transitions import limits, offered, state, state_of_update
 from articles.models import Article, ReviewProgress, State, state_at
 from articles.pages import newest_number
 from articles.workflow import Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 
 class StateScreens(ModelAdmin):

@@ -22,7 +22,7 @@ from articles.desk.time_field import ZonedTimeField, format_wall, sent_zone, two
 from articles.models import Article, status_at
 from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock, zone_label
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
 SHOWN = 3

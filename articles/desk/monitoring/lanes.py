@@ -12,8 +12,9 @@ from django.db.models import Count, QuerySet
 from articles.desk.monitoring.cards import ArticleCard, Card, ReleaseCard, UpdateCard
 from articles.desk.monitoring.filters import Column, Filters
 from articles.images import gather_covers
-from articles.models import Article, AuditEntry, Release, ReleaseMember, Update, in_any, not_over_at, with_releases
+from articles.models import Article, AuditEntry, Release, ReleaseMember, Update, not_over_at, with_releases
 from articles.publishing import Actor
+from scheduling.database import in_any
 
 Status = Article.Status
 

@@ -30,7 +30,7 @@ from articles.models import Article, Channel
 from articles.permissions import ADD, allows
 from articles.text import zone_label
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 _EMPTY = {
     Column.DRAFTS: gettext_lazy("No drafts. Write an article: it stays here until you submit it for review."),

@@ -29,7 +29,7 @@ from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
-from scheduling.services import retried
+from scheduling.database import retried
 
 OUTSIDE = "notes-form"
 """The id of the form that the controls belong to: the panel of the editor is inside the form of the article."""

@@ -20,7 +20,7 @@ from articles.pages import newest_number, newest_text
 from articles.permissions import CHANGE, allows, newsroom
 from articles.publishing import Actor
 from articles.text import SearchedText, Selector, plain_text
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from unfold.dataclasses import SearchResult
 
 from articles.desk.articles.search import SEARCHED, best_matching
 from articles.images import VIEW as VIEW_IMAGE
-from articles.models import Image, Release, in_any, named, state_at
+from articles.models import Image, Release, named, state_at
 from articles.permissions import reads_articles
-from scheduling.services import read_database_clock
+from scheduling.database import in_any, read_database_clock
 
 MOST_ARTICLES, MOST_OTHERS = 8, 4
 

@@ -31,7 +31,7 @@ from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import format_time_exactly
 from articles.workflow import ReleaseTransition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 
 @admin.register(Release)

@@ -35,7 +35,8 @@ from articles.models import (
 from articles.releases import Problem, members_without_texts
 from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
-from scheduling.services import overdue_before, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import overdue_before
 
 Action = ReleaseMember.Action
 Status = Release.Status

@@ -33,7 +33,7 @@ from articles.publishing import Actor, approval_blocker, compare, for_review, la
 from articles.review import at_own_stage, beyond, findings_of
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 LOOKED_AT = 200
 """Waiting articles searched for the next one."""

@@ -21,7 +21,7 @@ from articles.publishing import release_soft_lock, soft_lock
 from articles.review import at_own_stage, with_stage
 from articles.text import format_time
 from articles.workflow import Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 
 SINCE = Coalesce(F("update__updated_at"), F("updated_at"))
 """Time of the last change or submission."""

@@ -14,10 +14,10 @@ from django.db import Error as DatabaseError
 from django.db import reset_queries
 from django.utils.translation import gettext as _
 
-from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, snapshot, with_statuses
+from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, with_statuses
 from articles.management.arguments import TERMINAL, moment
 from articles.models import Article, ArticleQuerySet, Channel
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock, snapshot
 
 NOTHING_WRITTEN = 2
 """The exit code if no file was written."""

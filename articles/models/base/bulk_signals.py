@@ -10,7 +10,7 @@ from django.db.models.lookups import Exact, In
 from django.db.models.sql.where import AND
 from django.dispatch import Signal
 
-from scheduling.services import IdList, update_by_ids
+from scheduling.database import IdList, update_by_ids
 
 M = TypeVar("M", bound=models.Model)
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 from django.db import models
 from django.db.models.expressions import Combinable
 
-from scheduling.services import instance_of_row
+from scheduling.database import instance_of_row
 
 
 class SavesOnlyChanges(models.Model):

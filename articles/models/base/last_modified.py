@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.visibility import Scheduled, ScheduledQuerySet
 from articles.models.text import Text
-from scheduling.services import database_now
+from scheduling.database import database_now
 
 M = TypeVar("M", bound="Dated")
 

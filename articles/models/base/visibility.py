@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.base.dirty_fields import SavesOnlyChanges
-from scheduling.services import clock, database_now
+from scheduling.database import clock, database_now
 
 M = TypeVar("M", bound="Scheduled")
 

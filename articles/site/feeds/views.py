@@ -20,7 +20,7 @@ from articles.images import absolute, gather_covers
 from articles.models import Article, ArticleQuerySet, Image
 from articles.site.feeds.formats import FORMS, Atom, Json, Rss, feed_path, fit_for_xml
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
-from scheduling.services import compiled_once
+from scheduling.database import compiled_once
 
 ENTRIES = 30
 

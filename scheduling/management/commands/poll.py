@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from scheduling.conf import conf
+from scheduling.database import Trouble
 from scheduling.exceptions import SchedulingError
-from scheduling.failures import Trouble
 from scheduling.services import RunReport
 from scheduling.shutdown import stop_on_signals
 from scheduling.supervisor import supervise

@@ -11,10 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from django.db.models import Max, QuerySet
 
+from scheduling.database import read_database_clock
 from scheduling.exceptions import SchedulingError
 from scheduling.management import output
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import cancel_task, cancel_tasks, read_database_clock, retry_task
+from scheduling.services import cancel_task, cancel_tasks, retry_task
 from scheduling.services.finding import PENDING, STATUSES, find_task, find_tasks
 from scheduling.services.measuring import failed_by_type, lateness, overdue_by_topic, pending_by_topic
 from scheduling.services.pruning import prune

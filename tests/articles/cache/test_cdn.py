@@ -20,8 +20,9 @@ from articles.cache import cdn
 from articles.models import Article
 from articles.publishing.publish import Outcome
 from articles.task_types import PURGE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import poll, read_database_clock
+from scheduling.services import poll
 from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import eventually

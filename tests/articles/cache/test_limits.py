@@ -27,8 +27,8 @@ from articles.models import Article, Channel
 from articles.site.pagination import SIZE
 from articles.task_types import PURGE
 from headline.caches import caches as configured
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services import read_database_clock
 from scheduling.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.chaos.proxy import Proxy

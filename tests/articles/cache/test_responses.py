@@ -28,7 +28,8 @@ from articles.cache.versions import invalidate
 from articles.cache.views import cached
 from articles.models import Article, Channel, Tag, Update
 from articles.search import reconcile_index
-from scheduling.services import database_clock_set, run_due
+from scheduling.database import database_clock_set
+from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
 from tests.articles.image_files import make_image
 from tests.harness import free_port

@@ -29,7 +29,8 @@ def desk() -> Client:
 @pytest.fixture
 def most(monkeypatch: pytest.MonkeyPatch) -> int:
     """How many rows are counted and sorted in these tests."""
-    monkeypatch.setattr("articles.desk.bounded.MOST", 3)
+    monkeypatch.setattr("articles.desk.bounded.COUNT_LIMIT", 3)
+    monkeypatch.setattr("scheduling.database.counting.COUNT_LIMIT", 3)
     return 3
 
 

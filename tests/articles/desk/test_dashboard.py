@@ -19,8 +19,9 @@ from articles import publishing, releases
 from articles.models import Article, SoftLock, State
 from articles.roles import Role
 from articles.task_types import RELEASE, UPDATE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_task, read_database_clock
+from scheduling.services import add_task
 from tests.articles.factories import (
     APPROVED,
     EARLY,

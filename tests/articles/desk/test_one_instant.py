@@ -16,8 +16,8 @@ from django.test import Client
 
 from articles.models import Article, Channel
 from articles.publishing import schedule_many
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock
 from tests.articles.factories import APPROVED, make_channel
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from articles import releases
 from articles.models import Article, Notification, Preferences
 from articles.notifications.mail import send_mail as send
 from articles.releases.run import release_due
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.browsers import sign_in
 from tests.articles.desk.articles.test_admin import form_address, press
 from tests.articles.factories import APPROVED, make_article, make_editor, make_release, make_user, soon

@@ -19,7 +19,8 @@ from articles.distribution import change_feed
 from articles.exceptions import ArticleError
 from articles.models import Article, FeedEntry, FeedHead, PendingChange, Release, Tag
 from headline.cursors import encode
-from scheduling.services import read_database_clock, run_due
+from scheduling.database import read_database_clock
+from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.harness import PATIENCE, eventually
 

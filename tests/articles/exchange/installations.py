@@ -26,8 +26,8 @@ from django.test.utils import setup_test_environment  # noqa: E402
 
 from articles.models import Article, Channel, Tag  # noqa: E402
 from articles.task_types import RELEASE  # noqa: E402
+from scheduling.database import read_database_clock  # noqa: E402
 from scheduling.models import TaskInfo  # noqa: E402
-from scheduling.services import read_database_clock  # noqa: E402
 
 FORMS = ("", "atom/", "json/")
 HREF = re.compile(r'href="(/[^"#]*)"')

@@ -19,11 +19,11 @@ from django.db import connections
 from django.test import Client
 from django.urls import resolve
 
-from articles.exchange.consistent_read import snapshot
 from articles.exchange.export import Export
 from articles.exchange.formats import WRITERS
 from articles.models import Article, Channel, Correction, Image, ImageUse, Revision, Tag
 from articles.text.sanitize import add_paragraphs, clean_html
+from scheduling.database import snapshot
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, make_channel, make_editor, make_user, publish_tasks, soon
 from tests.articles.image_files import make_image

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from articles.models import Channel, ChannelQuerySet
-from scheduling.services import among, compiled_for, compiled_once
+from scheduling.database import among, compiled_for, compiled_once
 from tests.articles.factories import make_channel
 
 pytestmark = pytest.mark.django_db(transaction=True)

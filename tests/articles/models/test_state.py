@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from articles.models import Article, State, in_states, state_at, with_releases
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import soon
 from tests.articles.situations import SITUATIONS, Situation, run_worker
 

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from articles import publishing
 from articles.models import Article
 from articles.publishing.previews import make_preview_link
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)

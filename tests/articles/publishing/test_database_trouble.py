@@ -16,9 +16,9 @@ from articles.notifications.alerts import notify_of_trouble
 from articles.roles import Role
 from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, REVIEW_AGAIN
 from scheduling import registry
-from scheduling.failures import Trouble
+from scheduling.database import Trouble, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import read_database_clock, refresh, run_due, sweep
+from scheduling.services import refresh, run_due, sweep
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
 from tests.articles.refused_audit import Work, audit_refused, outlast, ways
 from tests.conftest import StartManage

@@ -13,8 +13,8 @@ from articles import publishing, releases
 from articles.audit import DELETE, PUBLISHED, UNPUBLISHED
 from articles.models import Article, AuditEntry, Correction, Release
 from articles.task_types import PUBLISH, UPDATE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfoLog
-from scheduling.services import read_database_clock
 from scheduling.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 

@@ -19,9 +19,10 @@ from articles.handlers import publish, unpublish
 from articles.models import Article, AuditEntry, Notification, Revision
 from articles.task_types import NOTIFY, PUBLISH, RELEASE, UNPUBLISH, UPDATE
 from scheduling import registry
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Fail, Verdict
-from scheduling.services import add_tasks, read_database_clock, run_due, run_once, sweep
+from scheduling.services import add_tasks, run_due, run_once, sweep
 from scheduling.worker import Worker
 from tests.articles.factories import (
     APPROVED,

@@ -20,8 +20,9 @@ from articles.models import Article, AuditEntry, ReviewPolicy, ReviewStage, Revi
 from articles.publishing.rescan import review_again
 from articles.publishing.revisions import for_review
 from articles.publishing.tags import rename_tag
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services import read_database_clock, refresh, run_due
+from scheduling.services import refresh, run_due
 from tests.articles.factories import make_article, make_editor, make_user
 from tests.scheduling.conftest import Travel
 from tests.scheduling.conftest import travel as travel  # a fixture

@@ -22,7 +22,7 @@ from articles.models import Article, BulkActionItem, Release
 from articles.publishing import bulk
 from articles.roles import Role
 from articles.workflow import Transition
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import (
     APPROVED,
     EARLY,

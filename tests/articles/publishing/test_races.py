@@ -19,8 +19,9 @@ from articles.models import Article, Image, StageApproval, Tag
 from articles.publishing.tags import rename_tag
 from articles.review import StageChoice, choose_stages
 from articles.roles import Role
+from scheduling.database import lock_by_ids
 from scheduling.models import TaskInfoLog
-from scheduling.services import lock_by_ids, refresh, run_due
+from scheduling.services import refresh, run_due
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, publish_tasks, soon
 from tests.articles.image_files import make_image
 from tests.harness import PATIENCE, eventually

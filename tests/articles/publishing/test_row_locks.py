@@ -17,8 +17,9 @@ from articles import publishing, releases
 from articles.models import Article, AuditEntry, Channel, Notification, Release, Tag
 from articles.roles import Role
 from articles.task_types import RELEASE, UPDATE
+from scheduling.database import lock_by_ids
 from scheduling.models import TaskInfo
-from scheduling.services import lock_by_ids, run_due, sweep
+from scheduling.services import run_due, sweep
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
 from tests.articles.publishing.test_races import together
 from tests.articles.sources import SOURCES, Stage, found_stage

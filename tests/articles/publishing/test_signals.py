@@ -19,8 +19,9 @@ from articles.publishing import (
     unschedule,
 )
 from articles.task_types import PURGE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import read_database_clock, refresh
+from scheduling.services import refresh
 from tests.articles.factories import APPROVED, make_article, make_editor, publish_tasks, soon, unpublish_tasks
 
 pytestmark = pytest.mark.django_db

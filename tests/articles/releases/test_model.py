@@ -17,8 +17,9 @@ from articles.exceptions import ArticleError
 from articles.models import Article, Release, ReleaseMember, Update
 from articles.publishing.revisions import for_review
 from articles.task_types import RELEASE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services import read_database_clock, refresh, run_due
+from scheduling.services import refresh, run_due
 from tests.articles.factories import APPROVED, approve, make_article, make_editor
 from tests.scheduling.conftest import Travel
 from tests.scheduling.conftest import travel as travel  # a fixture

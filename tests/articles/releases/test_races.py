@@ -15,8 +15,9 @@ from articles import publishing, releases
 from articles.exceptions import ReleaseNotReady, WrongState
 from articles.models import Article, AuditEntry, Release, Update
 from articles.task_types import RELEASE
+from scheduling.database import database_now, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.services import database_now, read_database_clock, refresh, run_due, sweep
+from scheduling.services import refresh, run_due, sweep
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.publishing.test_races import hold, together
 from tests.conftest import StartManage

@@ -31,9 +31,10 @@ from articles.releases.reconcile import reconcile_releases
 from articles.roles import Role
 from articles.search.indexing import reconcile_index
 from articles.task_types import OF_ARTICLES, RELEASE
+from scheduling.database import lock_by_ids, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Verdict
-from scheduling.services import lock_by_ids, read_database_clock, run_due
+from scheduling.services import run_due
 from tests.articles.factories import (
     APPROVED,
     approve,

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from articles import publishing, releases
 from articles.models import Article, SoftLock, State, Update
 from articles.roles import Role
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import (
     APPROVED,
     make_article,

@@ -21,8 +21,6 @@ from django.db.transaction import TransactionManagementError
 from django.db.utils import DatabaseError
 from django.utils.translation import gettext_lazy as _
 
-from scheduling.exceptions import QueueUnavailable
-
 
 class Trouble(TextChoices):
     """Kinds of trouble of the database or the machine; the label is a sentence for users."""
@@ -92,8 +90,8 @@ def trouble_of(error: BaseException) -> Trouble | None:
             return Trouble.MACHINE
         if isinstance(cause, RuntimeError) and "start new thread" in str(cause):
             return Trouble.MACHINE
-        if isinstance(cause, QueueUnavailable):
-            return Trouble.QUEUE
+        if isinstance(kind := getattr(cause, "trouble", None), Trouble):
+            return kind
     return None
 
 

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
-from scheduling.row_locks import ANY_IDS
+from scheduling.database.locks import ANY_IDS
 
 Row = TypeVar("Row", bound=models.Model)
 Statement = tuple[str, Sequence[Any]]

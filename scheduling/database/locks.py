@@ -15,7 +15,7 @@ from django.db.models.expressions import RawSQL
 M = TypeVar("M", bound=models.Model)
 
 ANY_IDS = RawSQL("/* ids */", ())
-"""Stands for ids in a statement that is compiled once, see `scheduling.compiled`."""
+"""Stands for ids in a statement that is compiled once, see `scheduling.database.compiled`."""
 
 
 class IdList(RawSQL):

@@ -17,8 +17,6 @@ from django.db.models import BigIntegerField, DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 from django.dispatch import Signal
 
-from scheduling.conf import conf
-
 logger = logging.getLogger(__name__)
 
 database_clock_set = Signal()
@@ -123,9 +121,9 @@ class Clock:
         drift = (time.monotonic() - self._measured_at) * _DRIFT
         return self._bounds[0] - drift, self._bounds[1] + drift
 
-    def measure_if_stale(self) -> bool:
-        """Measure if this thread did so over `CLOCK_INTERVAL` ago or the machine's clock was set; True if so."""
-        is_fresh = time.monotonic() - getattr(self._thread, "measured_at", float("-inf")) < conf.CLOCK_INTERVAL
+    def measure_if_stale(self, after: float) -> bool:
+        """Measure if this thread did so over `after` seconds ago or the machine's clock was set; True if so."""
+        is_fresh = time.monotonic() - getattr(self._thread, "measured_at", float("-inf")) < after
         if is_fresh and abs(_wall_ahead() - self._wall_ahead) < _MAX_DRIFT:
             return False
         self.measure()

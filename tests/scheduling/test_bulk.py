@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
-from scheduling.json_rows import delete_by_ids, insert_rows, update_by_ids
+from scheduling.database import delete_by_ids, insert_rows, update_by_ids
 from scheduling.models import TaskInfo, TaskInfoLog
 
 NOON = datetime(2031, 5, 6, 12, 0, 0, 123456, tzinfo=UTC)

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from scheduling.failures import Trouble, is_duplicate, trouble_of
+from scheduling.database.trouble import Trouble, is_duplicate, trouble_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""Insert, update and delete many rows by one statement, from one JSON parameter.
+"""Insert, copy, update and delete many rows by one statement: from one JSON parameter, or from a SELECT.
 
 A statement that names each value is slow to build, to parse and to send. For any other condition than a join with the
 primary key, MariaDB may scan all of a small table and wait for each locked row, so two of them could deadlock.
@@ -12,11 +12,12 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from django.db import connection, models
+from django.core.exceptions import EmptyResultSet
+from django.db import connection, connections, models, router
+from django.db.models.expressions import Combinable
 from django.db.models.sql import UpdateQuery
 
-Compiled = tuple[str, Sequence[Any]]
-"""SQL and its parameters."""
+from scheduling.database.compiled import Statement
 
 _MOST = 1000  # rows in one statement
 _PLAIN = (models.CharField.get_prep_value, models.TextField.get_prep_value)
@@ -63,7 +64,7 @@ def update_by_ids(model: type[models.Model], fields: Sequence[str], rows: Iterab
     """
     chosen = [_field(model, name) for name in ("pk", *fields)]
     table, key = _quote(model._meta.db_table), _quote(chosen[0].column)
-    assigned: dict[str, Compiled] = {
+    assigned: dict[str, Statement] = {
         field.column: (f"v{number}", ()) for number, field in enumerate(chosen[1:], start=1)
     }
     assigned |= {_field(model, name).column: _compiled(model, name, value) for name, value in same.items()}
@@ -89,6 +90,46 @@ def delete_by_ids(model: type[models.Model], ids: Iterable[Any]) -> None:
             _execute(f"DELETE FROM {table} WHERE {column} IN (SELECT v0 FROM {given})", [parameter])  # noqa: S608 (names of the model)
         else:
             _execute(f"DELETE {table} FROM {given} {_joined(model)}", [parameter])  # noqa: S608 (names of the model)
+
+
+def insert_for_each(model: type[models.Model], rows: models.QuerySet[Any], **columns: Combinable) -> None:
+    """Insert a row for each of `rows` in one statement, in the caller's transaction.
+
+    `columns` are expressions over one of them, by the names of the table's columns; nothing fills in defaults.
+    """
+    try:
+        statement = insert_statement(model, rows, **columns)
+    except EmptyResultSet:  # the condition is never true, such as `pk__in` without ids
+        return
+    with connections[router.db_for_write(model)].cursor() as cursor:
+        cursor.execute(*statement)
+
+
+def insert_statement(model: type[models.Model], rows: models.QuerySet[Any], **columns: Combinable) -> Statement:
+    """The statement of `insert_for_each`."""
+    connection = connections[router.db_for_write(model)]
+    select, parameters = rows.values_list(*columns.values()).query.get_compiler(connection.alias).as_sql()
+    names = ", ".join(map(connection.ops.quote_name, columns))
+    # The statement is the ORM's and the names are the model's: no input is interpolated.
+    return f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) {select}", parameters  # noqa: S608
+
+
+class NewId(models.Func):
+    """A new id for each row, made by the database."""
+
+    output_field = models.UUIDField()
+    arity = 0
+    template = "UUID()"  # MariaDB has a type of its own for them; MySQL and SQLite keep their hexadecimal digits
+
+    def as_mysql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """The SQL for MariaDB and MySQL."""
+        if not connection.features.has_native_uuid_field:
+            extra["template"] = "REPLACE(UUID(), '-', '')"
+        return self.as_sql(compiler, connection, **extra)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        """The SQL for SQLite."""
+        return self.as_sql(compiler, connection, **extra, template="LOWER(HEX(RANDOMBLOB(16)))")
 
 
 def _tables(fields: Sequence[Any], rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, str]]:
@@ -136,12 +177,12 @@ def _kind(field: Any) -> str:
     return _KINDS.get(target.get_internal_type()) or target.rel_db_type(connection) or ""
 
 
-def _compiled(model: type[models.Model], name: str, value: Any) -> Compiled:
+def _compiled(model: type[models.Model], name: str, value: Any) -> Statement:
     if not hasattr(value, "resolve_expression"):
         return "%s", [_converted(_field(model, name), value)]
     query = UpdateQuery(model)
     expression = value.resolve_expression(query, allow_joins=False, for_save=True)
-    compiled: Compiled = query.get_compiler(connection.alias).compile(expression)
+    compiled: Statement = query.get_compiler(connection.alias).compile(expression)
     return compiled
 
 

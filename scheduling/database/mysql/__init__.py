@@ -1,0 +1,1 @@
+"""A Django database backend for MariaDB and MySQL with fewer round trips."""
