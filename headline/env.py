@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from headline.redis_addresses import HOST, REDIS_FORMS, SERVER_FORMS, database_number, server_and_database
+from scheduling.redis_addresses import HOST, REDIS_FORMS, SERVER_FORMS, database_number, server_and_database
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

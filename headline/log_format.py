@@ -57,7 +57,7 @@ def message_of(record: logging.LogRecord) -> str:
 
 
 class TextFormatter(logging.Formatter):
-    """`2030-01-31T12:00:00.123Z WARNING scheduling.worker: … [task_id=7]`, whatever the machine's time zone is."""
+    """`2030-01-31T12:00:00.123Z WARNING scheduling.workers.worker: …`, whatever the machine's time zone is."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"

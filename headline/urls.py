@@ -35,7 +35,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("headline.api.urls")),
     path("api/v1/", include("articles.api.urls")),
-    path("api/v1/tasks/", include("scheduling.urls")),
+    path("api/v1/tasks/", include("scheduling.api.urls")),
     re_path("^api/", unknown_url),
     # Without a CSRF token, so that readers need no cookie: only a choice of language could be forged.
     path("i18n/setlang/", csrf_exempt(set_language), name="set_language"),

@@ -23,9 +23,9 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from scheduling import registry
+from scheduling.admin_lists import OverdueFilter, TaskChangeList, TypeFilter, types_in
 from scheduling.database import CappedPaginator, database_now
 from scheduling.exceptions import SchedulingError
-from scheduling.listing import OverdueFilter, TaskChangeList, TypeFilter, types_in
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import cancel_tasks, retry_task
 from scheduling.services.measuring import overdue_before

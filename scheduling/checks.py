@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from django.apps import apps
 from django.conf import settings
@@ -21,6 +20,7 @@ from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.identity import database_location
 from scheduling.queues import make_queue
+from scheduling.redis_addresses import server_and_database
 
 _MAY_BE_ZERO = frozenset({"SWEEP_GRACE", "SUSPECT_AFTER", "LOG_RETENTION_DAYS"})
 _SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster")
@@ -100,21 +100,10 @@ def _check_cache() -> Iterator[CheckMessage]:
     for alias, cache in settings.CACHES.items():
         locations = cache.get("LOCATION") or ()
         for url in [locations] if isinstance(locations, str) else locations:
-            if conf.REDIS_URL and _store(url) == _store(conf.REDIS_URL):
+            if conf.REDIS_URL and server_and_database(url) == server_and_database(conf.REDIS_URL):
                 hint = "Give the cache a database number of its own: cache.clear() would empty the queue."
                 message = f"The cache {alias!r} lives in the queue's Redis database."
                 yield Error(message, hint=hint, id="scheduling.E006")
-
-
-def _store(url: str) -> tuple[str, str | int | None, str]:
-    """The server and database of a Redis URL, to compare two URLs."""
-    parts = urlsplit(url)
-    number = dict(parse_qsl(parts.query)).get("db")
-    if parts.scheme == "unix":
-        return "", parts.path, number or "0"
-    if "," in parts.netloc or parts.scheme not in ("redis", "rediss"):
-        return parts.netloc, "", parts.path.strip("/")
-    return parts.hostname or "localhost", parts.port or 6379, number or parts.path.strip("/") or "0"
 
 
 @register

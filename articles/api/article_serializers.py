@@ -38,8 +38,8 @@ from articles.models import (
 from articles.publishing import FieldDiff, notes
 from articles.text import FORMATS, Change, Row, RowChange, one_line
 from articles.workflow import Transition
+from scheduling.api.strict import BoundedListField, BoundedSlugField, Strict
 from scheduling.database import read_database_clock
-from scheduling.unknown_fields import BoundedListField, BoundedSlugField, Strict
 
 Status = Article.Status
 ORDERINGS = ("-id", "id", "-updated_at", "updated_at", "-goes_live_at", "goes_live_at")

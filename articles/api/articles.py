@@ -39,8 +39,8 @@ from articles.desk.transitions import offered
 from articles.exceptions import NotRescheduled
 from articles.models import Article, Channel, due_at, in_states, in_statuses, with_releases
 from articles.workflow import TRANSITIONS, WAITING, Input, Subject, Transition, TransitionRule
+from scheduling.api.strict import EmptyBody
 from scheduling.database import database_now, read_database_clock
-from scheduling.unknown_fields import EmptyBody
 
 _LOOKUPS = {
     "address": "pk",

@@ -37,7 +37,7 @@ from articles.exceptions import (
     WrongState,
 )
 from articles.permissions import READ_WITH
-from scheduling.versions import VersionedView
+from scheduling.api.versions import VersionedView
 
 STATUS_OF: dict[type[ArticleError], int] = {
     NotAllowed: status.HTTP_403_FORBIDDEN,

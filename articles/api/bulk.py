@@ -26,8 +26,8 @@ from articles.publishing import (
     undo_bulk_action,
 )
 from articles.workflow import TRANSITIONS, Input, Transition
+from scheduling.api.strict import BoundedListField, EmptyBody, Strict
 from scheduling.database import read_database_clock
-from scheduling.unknown_fields import BoundedListField, EmptyBody, Strict
 
 PATIENCE = 5.0  # seconds of a request; a worker does the rest
 _TRANSITIONS = [(one.value, rule.label) for one, rule in TRANSITIONS.items() if rule.is_bulk_action]

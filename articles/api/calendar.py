@@ -26,8 +26,8 @@ from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.exceptions import NotAllowed
 from articles.models import Article, Channel
+from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
-from scheduling.unknown_fields import Strict
 
 
 class CalendarFilterSerializer(serializers.Serializer[Any]):

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from articles.api.fields import InstantField
 from articles.images import absolute
 from articles.models import MODERN, Image
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class RenditionSerializer(serializers.Serializer[Any]):

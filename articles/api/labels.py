@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from articles.api.screens import ScreenViewSet, or_waits
 from articles.models import Channel, Tag
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 _OWN_CHECKS: dict[str, Any] = {"validators": []}  # those of the form
 

@@ -12,7 +12,7 @@ from articles.api.fields import InstantField
 from articles.models import Note
 from articles.notes import mentioned_users, parts_of
 from articles.text import SearchedText, Selector
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class NoteFilterSerializer(Strict):

@@ -26,8 +26,8 @@ from articles.api.note_serializers import (
 from articles.models import Article, Note
 from articles.pages import newest_text
 from articles.text import Selector, plain_text
-from scheduling.unknown_fields import EmptyBody
-from scheduling.versions import etag_of
+from scheduling.api.strict import EmptyBody
+from scheduling.api.versions import etag_of
 
 
 @extend_schema_view(

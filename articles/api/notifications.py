@@ -17,8 +17,8 @@ from rest_framework.settings import api_settings
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.models import Notification, NotificationPreference
+from scheduling.api.strict import Strict
 from scheduling.database import database_now
-from scheduling.unknown_fields import Strict
 
 Kind = Notification.Kind
 

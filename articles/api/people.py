@@ -30,8 +30,8 @@ from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, remove_second_factors
 from headline.accounts.sessions import end_sessions
 from headline.accounts.single_sign_on import unlink
+from scheduling.api.strict import EmptyBody, Strict
 from scheduling.database import retried
-from scheduling.unknown_fields import EmptyBody, Strict
 
 
 class UserFilterSerializer(serializers.Serializer[Any]):

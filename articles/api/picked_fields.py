@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from scheduling.unknown_fields import StrictView
+from scheduling.api.strict import StrictView
 
 FIELDS, PICKED = "fields", ("list", "retrieve")
 """The parameter that picks fields, and the actions that take it."""

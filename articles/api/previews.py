@@ -17,8 +17,8 @@ from articles import publishing
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.models import Article, PreviewLink
+from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
-from scheduling.unknown_fields import Strict
 
 
 class PreviewLinkSerializer(serializers.ModelSerializer[PreviewLink]):

@@ -16,7 +16,7 @@ from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.models import ProposedChange
 from articles.review import approve_change, comparisons, deciding_refusal, reject_change, version_of_change
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):

@@ -34,8 +34,8 @@ from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
 from articles.pages import Links, links_in
 from articles.search import RANKED, Query, find
 from headline.api.schema import ErrorSerializer
+from scheduling.api.strict import StrictView
 from scheduling.database import database_now
-from scheduling.unknown_fields import StrictView
 
 _PARAMETERS = (
     "address", "author", "channel", "cursor", "ids", "older", "ordering", "page_size", "since", "slug", "tag", "until",

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from articles import releases
 from articles.api.fields import AtOnceField, InstantField, StatusesField
 from articles.models import Article, Release, ReleaseMember
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):

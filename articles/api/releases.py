@@ -26,7 +26,7 @@ from articles.api.release_serializers import (
 )
 from articles.exceptions import NotAMember
 from articles.models import Article, Release
-from scheduling.unknown_fields import EmptyBody
+from scheduling.api.strict import EmptyBody
 
 
 @extend_schema_view(

@@ -25,7 +25,7 @@ from articles.api.article_serializers import (
 from articles.api.base import NewsroomView
 from articles.models import Article, Revision
 from articles.publishing import compare
-from scheduling.unknown_fields import EmptyBody
+from scheduling.api.strict import EmptyBody
 
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 

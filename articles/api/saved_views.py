@@ -18,7 +18,7 @@ from articles.api.base import NewsroomView
 from articles.api.screens import form_errors
 from articles.desk.articles.saved_views import TOO_LONG, ViewForm, move_view, new_view, plain_query
 from articles.models import SavedView
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class SavedViewSerializer(Strict, serializers.ModelSerializer[SavedView]):

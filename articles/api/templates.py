@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from articles.api.screens import ScreenViewSet
 from articles.models import ArticleTemplate, Channel, Tag
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 
 class TemplateSerializer(Strict, serializers.ModelSerializer[ArticleTemplate]):

@@ -19,8 +19,8 @@ from articles.exceptions import NotAllowed
 from articles.models import ReviewPolicy, ReviewStage, SensitiveWord
 from articles.review import StageChoice, add_words, choose_policy, choose_stages
 from articles.text import plain_form
+from scheduling.api.strict import Strict
 from scheduling.database import retried
-from scheduling.unknown_fields import Strict
 
 MOST_LINES = 10_000
 Level = SensitiveWord.Level

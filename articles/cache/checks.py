@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from articles.cache.backend import responses
 from articles.cache.ttl import MAX_TTL
-from headline.redis_addresses import server_and_database
+from scheduling.redis_addresses import server_and_database
 
 
 @register

@@ -19,7 +19,7 @@ from headline.accounts.second_factor import needs_second_factor
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
-from scheduling.unknown_fields import BoundedListField, Strict, refuse_unknown_parameters
+from scheduling.api.strict import BoundedListField, Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):

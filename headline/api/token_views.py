@@ -28,7 +28,7 @@ from headline.api.service_accounts import (
     may_issue_for,
 )
 from headline.api.tokens import issue, revoke
-from scheduling.unknown_fields import Strict
+from scheduling.api.strict import Strict
 
 LONGEST = 365  # days that a token is valid
 

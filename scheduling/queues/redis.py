@@ -42,9 +42,9 @@ from scheduling.conf import conf
 from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
 from scheduling.identity import key_prefix
 from scheduling.queues import installations, topics, wake
-from scheduling.queues.addresses import parse
 from scheduling.queues.base import DelayQueue, Hint, Popped, Pushed, Topic
 from scheduling.queues.topics import decode_id
+from scheduling.redis_addresses import several_servers
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port/service/number`; the credentials are for Redis, not for the sentinels."""
     authority, _, path = rest.partition("/")
     service, _, database = path.partition("/")
-    credentials, hosts = parse(authority, 26379)
+    credentials, hosts = several_servers(authority, 26379)
     sentinel = Sentinel(hosts, sentinel_kwargs=limits | {"retry": _ONCE})  # type: ignore[no-untyped-call]
     options = limits | credentials | {"db": int(database or 0), "retry": _ONCE}
     return sentinel.master_for(service, **options)  # type: ignore[no-untyped-call]
@@ -90,7 +90,7 @@ def _connect_by_sentinel(rest: str, limits: dict[str, Any]) -> Any:
 
 def _connect_to_cluster(rest: str, limits: dict[str, Any]) -> Any:
     """`user:password@host:port,host:port`: some nodes of the cluster, from which it discovers the others."""
-    credentials, hosts = parse(rest.partition("/")[0], 6379)
+    credentials, hosts = several_servers(rest.partition("/")[0], 6379)
     nodes = [ClusterNode(host, port) for host, port in hosts]  # type: ignore[no-untyped-call]
     return RedisCluster(startup_nodes=nodes, retry=_ONCE, **limits, **credentials)
 

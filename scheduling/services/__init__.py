@@ -18,11 +18,11 @@ from scheduling.services.finding import OVERDUE as OVERDUE
 from scheduling.services.finding import FoundTask as FoundTask
 from scheduling.services.finding import executed_records as executed_records
 from scheduling.services.finding import find_tasks as find_tasks
+from scheduling.services.finding import has_pending as has_pending
+from scheduling.services.finding import pending_times as pending_times
 from scheduling.services.leasing import complete_task as complete_task
 from scheduling.services.leasing import fail_task as fail_task
 from scheduling.services.leasing import poll as poll
-from scheduling.services.lookup import has_pending as has_pending
-from scheduling.services.lookup import pending_times as pending_times
 from scheduling.services.measuring import LateHours as LateHours
 from scheduling.services.measuring import Lateness as Lateness
 from scheduling.services.measuring import Refused as Refused

@@ -1,4 +1,4 @@
-"""Find tasks by status, type and key for the `tasks` command and the dashboard, without reading a million rows."""
+"""Find tasks by status, type and key, without reading a million rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+
+from django.db.models import CharField, Exists, OuterRef
+from django.db.models.functions import Cast
 
 from scheduling.database import COUNT_LIMIT, read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, by_ids, recorded_types, topics_with_tasks
@@ -100,3 +103,20 @@ def _with_tasks(logs: Iterable[TaskInfoLog]) -> list[FoundTask]:
     pending: Collection[int] = [log.task_id for log in found if log.status == TaskInfoLog.Status.SCHEDULED]
     tasks = {task.task_id: task for task in by_ids(pending)}
     return [FoundTask(log, tasks.get(log.task_id)) for log in found]
+
+
+def pending_times(task_type: str, keys: Collection[str]) -> dict[str, datetime]:
+    """The requested due time by key, for those keys that have a pending task.
+
+    For a task that is being retried this is its first due time, not that of its next attempt.
+    """
+    tasks = TaskInfo.objects.filter(task_type=task_type, key__in=keys)
+    rows = list(tasks.values_list("task_id", "key", "execute_time", "attempts"))
+    retried = [task_id for task_id, _, _, attempts in rows if attempts]
+    first_due = dict(TaskInfoLog.objects.filter(task_id__in=retried).values_list("task_id", "execute_time"))
+    return {key: first_due.get(task_id, due) for task_id, key, due, _ in rows if key is not None}
+
+
+def has_pending(task_type: str, key: str = "pk") -> Exists:
+    """A condition for a queryset: whether a task is pending whose key is this column, looked up by an index."""
+    return Exists(TaskInfo.objects.filter(task_type=task_type, key=Cast(OuterRef(key), CharField(max_length=20))))

@@ -1,9 +1,7 @@
 """Run due tasks: pop hints, then lock the rows, run the handlers and close the tasks in one transaction.
 
-The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep requeues the tasks.
-A task that is well overdue, or has been tried before, is a suspect: it may have killed its worker. One that only waited
-while this worker ran others is none. The attempt of a suspect is committed before it runs, and from the second attempt
-on it runs alone (quarantine); a commit before every run would double the cost of each task.
+The row lock is the lease. A worker that dies loses its locks with its connection, and the sweep requeues the tasks; one
+that may have killed its worker runs alone (`quarantine`).
 
 `scheduling.database.trouble` defines what counts as a failure. A batch in which a task fails by its own fault is run
 again in savepoints: its parts are halved until each such task is alone, and all others are committed together, since a
@@ -25,10 +23,8 @@ from functools import partial
 
 from django.db import DatabaseError, transaction
 from django.db.models import F
-from django.db.models.functions import Greatest
 
 from scheduling import registry
-from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
 from scheduling.database import (
     Trouble,
@@ -56,8 +52,10 @@ from scheduling.models import (
 )
 from scheduling.queues import DelayQueue, Hint, Popped, Topic, get_queue, to_milliseconds
 from scheduling.registry import Drop, Fail, Handler, Postpone, Verdict
+from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.commits import Commit
-from scheduling.services.retry import max_attempts, record_failure, record_failures
+from scheduling.services.quarantine import quarantine_suspects, uncount_attempts
+from scheduling.services.retry import record_failure, record_failures
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +149,7 @@ def run_once(
 
 def pop_due(limit: int, *, task_types: Collection[str], queue: DelayQueue, breakers: Breakers, now_ms: int) -> Popped:
     """Pop the hints of up to `limit` tasks of each topic that are due at `now_ms`, but none whose breaker is open."""
-    _uncount_attempts(breakers)
+    uncount_attempts(breakers)
     return queue.pop(breakers.closed(registry.task_types() & set(task_types)), limit, now_ms=now_ms)
 
 
@@ -302,7 +300,7 @@ class Round:
         self._log_refusal(f"{len(self.refused)} tasks were refused and are retried in {pause:.1f} s", trouble, error)
         try:
             _defer(self.refused, pause)
-            _uncount_attempts(self.breakers)
+            uncount_attempts(self.breakers)
         except DatabaseError as refusal:
             incidents.failed(logger, self.task_type, "the refused tasks could not be deferred", refusal)
 
@@ -370,7 +368,7 @@ def _run_transaction(
     versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
     if trusted:
-        outcome.suspects = _quarantine_suspects(tasks, outcome.report, worker, busy_since or clock.now())
+        outcome.suspects, outcome.report.failed = quarantine_suspects(tasks, worker, busy_since or clock.now())
         tasks = [task for task in tasks if task.task_id not in outcome.suspects]
     handled = list(_run_handlers(tasks, run_batch))
     for batch, verdicts in handled:
@@ -423,36 +421,6 @@ def _due(ids: Collection[int]) -> TaskInfoQuerySet:
 
 def _due_and_free(ids: Collection[int]) -> TaskInfoQuerySet:
     return _due(ids).free(database_now())
-
-
-def _quarantine_suspects(
-    tasks: Sequence[TaskInfo], report: RunReport, worker: str, busy_since: datetime
-) -> dict[int, bool]:
-    """Count an attempt of each suspect, and record a failure of those that killed too many workers.
-
-    A short lease keeps other workers from counting the same attempt, which would look like another crash. A task that
-    was counted before is counted again only when it is alone, immediately before it runs.
-    """
-    suspect_before = busy_since - timedelta(seconds=conf.SUSPECT_AFTER)
-    suspects = [task for task in tasks if task.attempts or task.due < suspect_before]
-    crashes = _crash_counts([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
-    counted: set[int] = set()
-    for task in suspects:
-        if count := crashes.get(task.task_id):
-            times = "once" if count == 1 else f"{count} times"
-            record_failure(task, f"Its worker died {times} while running it.", worker=worker)
-            report.failed += 1
-        elif not task.attempts or len(tasks) == 1:
-            counted.add(task.task_id)
-    by_ids(counted).update(attempts=F("attempts") + 1, leased_until=clock.now() + _STARTS_WITHIN)
-    return {task.task_id: task.task_id in counted for task in suspects}
-
-
-def _crash_counts(tasks: Sequence[TaskInfo]) -> dict[int, int]:
-    """How many attempts of each task were counted after the last recorded one: those were crashes."""
-    ids = [task.task_id for task in tasks]
-    recorded = dict(records_of(ids).values_list("task_id", "attempts"))
-    return {task.task_id: task.attempts - recorded.get(task.task_id, 0) for task in tasks}
 
 
 def _close_tasks(
@@ -510,17 +478,3 @@ def _defer(ids: Collection[int], seconds: float) -> None:
     """Keep refused tasks from running for `seconds`; their due time, and so their lateness, does not change."""
     free = [task.task_id for task in by_ids(ids).filter(lease_token="").locked()]
     by_ids(free).update(leased_until=read_database_clock() + timedelta(seconds=seconds))
-
-
-def _uncount_attempts(breakers: Breakers) -> None:
-    """Undo counted attempts that never ran because of trouble with the database."""
-    if breakers.uncounted:
-        breakers.uncounted = _uncount_unlocked(breakers.uncounted)
-
-
-@retried
-def _uncount_unlocked(ids: Collection[int]) -> set[int]:
-    """Uncount the unlocked tasks; returns the ids that another worker has locked, for the next round."""
-    free = {task.task_id for task in by_ids(ids).locked()}
-    by_ids(free).update(attempts=Greatest(F("attempts"), 1) - 1)
-    return set(by_ids(set(ids) - free).values_list("task_id", flat=True))

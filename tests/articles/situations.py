@@ -17,7 +17,7 @@ from django.contrib.auth.models import User
 from articles import publishing, releases
 from articles.models import Article, Release, ReleaseMember, State, Update
 from scheduling.database import read_database_clock
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release
 
 Status = Article.Status

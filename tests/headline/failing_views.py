@@ -32,7 +32,7 @@ def main(secret: str, content: str) -> None:
     probe = ask.get("/healthz", headers={"host": "10.0.0.7"})
     for request in (ask.get(f"/preview/{secret}/?code={secret}"), posted, probe):
         list(application(request.environ, start_response))
-    logger = logging.getLogger("scheduling.worker")
+    logger = logging.getLogger("scheduling.workers.worker")
     logger.error(f"cannot connect to mysql://headline:{secret}@db/news")  # noqa: G004 (as an error's text)
     logger.error("the article %s is late", content)
     for text in (f"{{'{content}@example.org': (550, 'no')}}", f"Duplicate entry '{content}' for key 'slug'"):

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from articles.models import Tag
-from scheduling.unknown_fields import MOST_RELATED
+from scheduling.api.strict import MOST_RELATED
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from articles.roles import Role
 from headline.accounts.links import MAIL
 from headline.api.models import ApiToken
 from headline.api.tokens import issue
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import make_member
 from tests.headline.test_reset import ask, use
 

@@ -36,7 +36,7 @@ ENGLISH = (
     "scheduling/management",
     "scheduling/queues",
     "scheduling/registry.py",
-    "scheduling/worker.py",
+    "scheduling/workers/worker.py",
 )
 """Modules with texts for operators only: start-up errors, the engine's command line, and logs."""
 

@@ -24,7 +24,7 @@ from scheduling.database import read_database_clock
 from scheduling.log_fields import log_fields, set_log_fields
 from scheduling.models import TaskInfo
 from scheduling.services import add_task
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import Manage, serving
 from tests.harness import PATIENCE, eventually

@@ -18,11 +18,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from headline import request_metrics
 from headline.health import Probe
 from scheduling.database import read_database_clock
-from scheduling.maintenance import Maintenance
 from scheduling.metrics import refreshed
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task, refresh
-from scheduling.worker import Worker
+from scheduling.workers.maintenance import Maintenance
+from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving
 from tests.harness import PATIENCE, eventually
@@ -93,7 +93,7 @@ def test_heartbeats_carry_the_metrics_of_workers(
     add(0)
     add(0, "probe.fail")
     worker.drain()
-    monkeypatch.setattr("scheduling.maintenance.sweep", lambda queue: 3)
+    monkeypatch.setattr("scheduling.workers.maintenance.sweep", lambda queue: 3)
     beating.sweep()
     beating.refresh()
     assert [now - then for now, then in zip(values(), before, strict=True)] == [1, 1, 1, 3]

@@ -20,7 +20,7 @@ from headline.accounts.login_throttle import PAIR
 from headline.accounts.reset import BY_ACCOUNT, BY_ADDRESS
 from headline.api.tokens import issue
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.publishing.test_races import together
 
 ASK = "/admin/password_reset/"

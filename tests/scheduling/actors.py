@@ -18,11 +18,10 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.db.backends.signals import connection_created
 
-from scheduling import circuit_breaker
 from scheduling.database import server_clock as clock
 from scheduling.database import transactions
 from scheduling.queues import fallback, redis
-from scheduling.services import hints, running
+from scheduling.services import circuit_breaker, hints, running
 from tests.harness import PATIENCE
 
 _START = datetime(2025, 1, 1, tzinfo=UTC)

@@ -72,7 +72,7 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     apps = [*request.param, "greetings", "scheduling"]
     (tmp_path / "settings.py").write_text(SETTINGS.format(apps=", ".join(map(repr, apps))))
     urls = ["path('admin/', admin.site.urls)"] if request.param else []
-    urls += ["path('tasks/', include('scheduling.urls'))"] if API[0] in apps else []
+    urls += ["path('tasks/', include('scheduling.api.urls'))"] if API[0] in apps else []
     imports = "from django.urls import include, path\n" + ("from django.contrib import admin\n" if urls else "")
     (tmp_path / "urls.py").write_text(f"{imports}urlpatterns = [{', '.join(urls)}]\n")
     return tmp_path

@@ -15,9 +15,9 @@ from scheduling.conf import conf
 from scheduling.database import clock, database_clock_set, read_database_clock
 from scheduling.database.server_clock import Clock
 from scheduling.ids import new_task_ids
-from scheduling.maintenance import Maintenance, Periodic
 from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.services import poll, reschedule_task, run_due
+from scheduling.workers.maintenance import Maintenance, Periodic
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 
 HOUR_MS = 3_600_000

@@ -24,7 +24,7 @@ from scheduling.queues import DelayQueue
 from scheduling.registry import Drop, Postpone
 from scheduling.services import complete_task, poll, run_due, run_once
 from scheduling.services.measuring import lateness, lateness_by_hour
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.conftest import Manage
 from tests.scheduling.conftest import TYPE, Add, Notes, Travel
 

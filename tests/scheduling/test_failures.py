@@ -25,18 +25,18 @@ from django.db import (
 from django.test.utils import CaptureQueriesContext
 
 from scheduling import registry
-from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
 from scheduling.database import Trouble, causes, read_database_clock, trouble_of
 from scheduling.exceptions import QueueUnavailable, TaskNotPending
-from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat, close_executed
 from scheduling.queues import DelayQueue
 from scheduling.queues.database import DatabaseQueue
 from scheduling.registry import Drop, Fail, Verdict
 from scheduling.services import add_task, add_tasks, refresh, retry_task, run_once, sweep
+from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.measuring import overdue_by_topic, refused_work
-from scheduling.worker import Worker
+from scheduling.workers.maintenance import Maintenance
+from scheduling.workers.worker import Worker
 from tests.conftest import Manage
 from tests.harness import PATIENCE, eventually
 from tests.probe.models import Effect
@@ -743,8 +743,8 @@ def test_a_heartbeat_that_is_refused_does_not_stop_the_sweep(
         swept.set()
         return 0
 
-    monkeypatch.setattr("scheduling.maintenance.sweep", sweep_once)
-    monkeypatch.setattr("scheduling.maintenance.refresh", lambda: None)
+    monkeypatch.setattr("scheduling.workers.maintenance.sweep", sweep_once)
+    monkeypatch.setattr("scheduling.workers.maintenance.refresh", lambda: None)
     with Maintenance("w", [TYPE], DatabaseQueue()):
         assert swept.wait(PATIENCE)
 

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from scheduling import registry
-from scheduling.circuit_breaker import Breakers
 from scheduling.database import clock
 from scheduling.database.transactions import is_collision
 from scheduling.exceptions import InvalidTask, QueueUnavailable, TaskNotPending
@@ -31,8 +30,9 @@ from scheduling.queues import DelayQueue, get_queue
 from scheduling.queues.fallback import FallbackQueue
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import add_task, cancel_key, cancel_task, refresh, reschedule_task, retry_task, sweep
+from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.running import run_once
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.probe.models import Effect
 from tests.scheduling.actors import Actor, Timeline, current_actor
 from tests.scheduling.conftest import TYPE

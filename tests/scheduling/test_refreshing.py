@@ -16,12 +16,12 @@ from django.db import OperationalError, connection, transaction
 from scheduling import registry
 from scheduling.conf import conf
 from scheduling.database import EpochMicroseconds, clock, read_database_clock
-from scheduling.maintenance import Maintenance
 from scheduling.models import TaskInfo, by_ids
 from scheduling.queues import DelayQueue, get_queue, make_queue, to_milliseconds
 from scheduling.queues.topics import encode_id
 from scheduling.services import add_task, add_tasks, refresh, reschedule_task, run_due, run_once, sweep
-from scheduling.worker import Turn
+from scheduling.workers.maintenance import Maintenance
+from scheduling.workers.worker import Turn
 from tests.harness import PATIENCE, eventually, start_redis
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
 

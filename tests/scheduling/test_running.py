@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group
 from django.db import OperationalError, connection
 
 from scheduling import registry
-from scheduling.circuit_breaker import Breakers
 from scheduling.database import clock, read_database_clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -20,9 +19,10 @@ from scheduling.queues import DelayQueue, Hint, to_milliseconds
 from scheduling.queues.topics import encode_id
 from scheduling.registry import Drop, Postpone
 from scheduling.services import add_tasks, cancel_task, run_due, run_once, sweep
+from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.harness import PATIENCE
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
 

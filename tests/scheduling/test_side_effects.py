@@ -18,8 +18,8 @@ from scheduling.database import read_database_clock
 from scheduling.exceptions import ImproperHandler
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, poll, refresh
-from scheduling.side_effects import run_side_effects
-from scheduling.worker import Worker
+from scheduling.workers.side_effects import run_side_effects
+from scheduling.workers.worker import Worker
 from tests.conftest import StartManage
 from tests.harness import PATIENCE, eventually
 from tests.probe.models import Effect

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from scheduling import supervisor
 from scheduling.conf import conf
-from scheduling.supervisor import Heartbeat, _kill_silent
+from scheduling.workers import supervisor
+from scheduling.workers.supervisor import Heartbeat, _kill_silent
 
 CHILD = 4711
 
@@ -40,7 +40,7 @@ class Watch:
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     own = Watch()
     monkeypatch.setattr(supervisor, "time", SimpleNamespace(monotonic=lambda: own.now))
-    monkeypatch.setattr("scheduling.supervisor.os", SimpleNamespace(kill=own.kill))
+    monkeypatch.setattr("scheduling.workers.supervisor.os", SimpleNamespace(kill=own.kill))
     own.begin()
     return own
 

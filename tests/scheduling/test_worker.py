@@ -257,7 +257,7 @@ def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> Non
 def test_a_worker_that_dies_again_and_again_is_replaced_more_and_more_slowly(start_manage: StartManage) -> None:
     code = """
 import os, time
-from scheduling.supervisor import supervise
+from scheduling.workers.supervisor import supervise
 
 def die(stopping, beat):
     os.write(1, f"began {time.monotonic()}\\n".encode())

@@ -16,9 +16,9 @@ from scheduling.conf import conf
 from scheduling.database import Trouble
 from scheduling.exceptions import SchedulingError
 from scheduling.services import RunReport
-from scheduling.shutdown import stop_on_signals
-from scheduling.supervisor import supervise
-from scheduling.worker import Worker, runnable
+from scheduling.workers.shutdown import stop_on_signals
+from scheduling.workers.supervisor import supervise
+from scheduling.workers.worker import Worker, runnable
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from django.db import Error, connections
 from scheduling.conf import conf
 from scheduling.exceptions import ReconcilersFailed
 from scheduling.services import RefreshReport, refresh
-from scheduling.shutdown import stop_on_signals
+from scheduling.workers.shutdown import stop_on_signals
 
 
 class Command(BaseCommand):

@@ -23,7 +23,7 @@ from articles.task_types import PURGE
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import poll
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import eventually
 

@@ -29,7 +29,7 @@ from articles.task_types import PURGE
 from headline.caches import caches as configured
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
 from tests.chaos.proxy import Proxy
 from tests.harness import Server, eventually, free_port, start_redis

@@ -19,7 +19,7 @@ from articles import publishing, releases
 from articles.models import Article, Tag
 from articles.task_types import PING
 from scheduling.models import TaskInfo, TaskInfoLog
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import (
     APPROVED,
     approve,

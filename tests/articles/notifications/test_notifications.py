@@ -24,7 +24,7 @@ from articles.task_types import MAIL, NOTIFY, PUBLISH
 from articles.text import format_time_exactly
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import refresh
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import (
     APPROVED,
     approve,

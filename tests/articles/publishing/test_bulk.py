@@ -20,7 +20,7 @@ from articles.roles import Role
 from articles.task_types import BULK_ACTION
 from articles.workflow import Transition
 from scheduling.models import TaskInfo
-from scheduling.side_effects import run_side_effects
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import (
     APPROVED,
     EARLY,

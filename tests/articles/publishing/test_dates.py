@@ -15,7 +15,7 @@ from articles.models import Article, AuditEntry, Correction, Release
 from articles.task_types import PUBLISH, UPDATE
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfoLog
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)

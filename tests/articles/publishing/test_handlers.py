@@ -23,7 +23,7 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.registry import Drop, Fail, Verdict
 from scheduling.services import add_tasks, run_due, run_once, sweep
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import (
     APPROVED,
     EARLY,

@@ -9,7 +9,7 @@ from articles.audit import PUBLISHED, UNPUBLISHED
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember
 from articles.task_types import PUBLISH, RELEASE
 from scheduling.models import TaskInfoLog
-from scheduling.worker import Worker
+from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)

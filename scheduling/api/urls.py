@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from scheduling.api import router
+from scheduling.api.views import router
 
 urlpatterns = router.urls

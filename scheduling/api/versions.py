@@ -18,8 +18,8 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from scheduling.api.strict import StrictView
 from scheduling.database import lock_by_ids, retried
-from scheduling.unknown_fields import StrictView
 
 IF_MATCH = "If-Match"
 

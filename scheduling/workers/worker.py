@@ -17,18 +17,18 @@ from datetime import datetime
 from django.db import connections
 
 from scheduling import registry
-from scheduling.circuit_breaker import Breakers
 from scheduling.conf import conf
 from scheduling.database import clock
 from scheduling.exceptions import SchedulingError
 from scheduling.incidents import incidents
 from scheduling.log_fields import of_ids
-from scheduling.maintenance import Maintenance
 from scheduling.metrics import lateness
 from scheduling.queues import DelayQueue, Popped, get_queue
+from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, pop_due, prepare, run_popped
-from scheduling.side_effects import SideEffects, run_side_effects
+from scheduling.workers.maintenance import Maintenance
+from scheduling.workers.side_effects import SideEffects, run_side_effects
 
 logger = logging.getLogger(__name__)
 

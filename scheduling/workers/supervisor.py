@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from scheduling.conf import conf
-from scheduling.shutdown import stop_on_signals
+from scheduling.workers.shutdown import stop_on_signals
 
 logger = logging.getLogger(__name__)
 

@@ -1,8 +1,9 @@
-"""The forms of Redis URLs."""
+"""Redis URLs: their forms, and the servers and databases that they name."""
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 _USER = r"([^/@?#\s]*@)?"
 HOST = r"(\[[0-9a-fA-F:]+\]|[\w.-]+)(:\d+)?"
@@ -34,5 +35,15 @@ def server_and_database(url: str) -> tuple[str | None, int | None, str, int]:
     if parts.scheme == "unix":
         return None, None, parts.path, database_number(url)
     if parts.scheme in {"redis", "rediss"}:
-        return parts.hostname, parts.port or 6379, "", database_number(url)
+        return parts.hostname or "localhost", parts.port or 6379, "", database_number(url)
     return parts.netloc, None, parts.path, 0
+
+
+def several_servers(authority: str, default_port: int) -> tuple[dict[str, Any], list[tuple[str, int]]]:
+    """Credentials, if any, and addresses of Sentinel and Cluster URLs: one set of credentials, several servers."""
+    user, _, hosts = authority.rpartition("@")
+    name, _, password = user.partition(":")
+    credentials = {"username": unquote(name), "password": unquote(password)}
+    parts = [urlsplit(f"//{host}") for host in hosts.split(",")]
+    addresses = [(part.hostname or "localhost", part.port or default_port) for part in parts]
+    return {key: value for key, value in credentials.items() if value}, addresses

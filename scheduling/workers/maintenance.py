@@ -18,13 +18,13 @@ from django.db import connections
 from django.db.models import Q
 
 from scheduling import identity
-from scheduling.circuit_breaker import Breakers, summary
 from scheduling.conf import conf
 from scheduling.database import clock, trouble_of
 from scheduling.incidents import REPORT_INTERVAL, incidents
 from scheduling.metrics import refreshed, requeued, snapshot
 from scheduling.models import WorkerHeartbeat
 from scheduling.queues import DelayQueue
+from scheduling.services.circuit_breaker import Breakers, summary
 from scheduling.services.pruning import prune
 from scheduling.services.refreshing import refresh, sweep
 

@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from scheduling.api.strict import Strict
 from scheduling.conf import conf
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
 from scheduling.services.leasing import MAX_POLL
-from scheduling.unknown_fields import Strict
 from scheduling.validation import PRIORITIES, rounded_up
 
 Status = TaskInfoLog.Status

@@ -23,10 +23,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from scheduling import registry, services
-from scheduling.conf import conf
-from scheduling.exceptions import InvalidTask, LeaseLost, SchedulingError, TaskNotPending
-from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, topics_with_tasks
-from scheduling.serializers import (
+from scheduling.api.serializers import (
     FailedSerializer,
     FailureSerializer,
     LeasedTaskSerializer,
@@ -37,8 +34,11 @@ from scheduling.serializers import (
     TaskFilterSerializer,
     TaskSerializer,
 )
-from scheduling.unknown_fields import EmptyBody
-from scheduling.versions import VersionedView
+from scheduling.api.strict import EmptyBody
+from scheduling.api.versions import VersionedView
+from scheduling.conf import conf
+from scheduling.exceptions import InvalidTask, LeaseLost, SchedulingError, TaskNotPending
+from scheduling.models import TaskInfo, TaskInfoLog, TaskInfoLogQuerySet, topics_with_tasks
 
 STATUS_OF: dict[type[SchedulingError], int] = {
     InvalidTask: status.HTTP_400_BAD_REQUEST,

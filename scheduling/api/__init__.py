@@ -1,0 +1,1 @@
+"""REST for programs that add, change and run tasks."""

@@ -1,0 +1,1 @@
+"""Processes that run tasks: worker, maintenance, at-least-once tasks, supervisor, shutdown."""
