@@ -24,6 +24,7 @@ from scheduling.database import in_any
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
 EDIT_ANY = "articles.edit_any_article"
+OPERATE, LOOK = "scheduling.operate_tasks", "scheduling.view_taskinfo"
 
 READ_WITH = frozenset(
     {"articles.view_article", ADD, CHANGE, EDIT_ANY, *(rule.permission for rule in TRANSITIONS.values())}
@@ -44,6 +45,11 @@ def newsroom() -> QuerySet[Any]:
     granted = (Q(user_permissions__in=rights), Q(groups__permissions__in=rights), Q(is_superuser=True))
     ids = in_any(*(users.filter(condition).values("pk") for condition in granted))
     return users.filter(pk__in=ids, is_active=True, is_staff=True)
+
+
+def may_see_system(by: Actor) -> bool:
+    """Whether `by` may see tasks and the state of the servers."""
+    return by.has_perm(LOOK) or by.has_perm(OPERATE)  # type: ignore[union-attr]
 
 
 def require_newsroom(by: Actor) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -31,7 +32,7 @@ PERMISSIONS = ", ".join(
 
 _PASSKEYS = "publickey-credentials-create={0}, publickey-credentials-get={0}"
 
-_NONCE = "csp_nonce"
+_NONCE = "_csp_nonce"
 _NOTHING_ELSE = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'self'", "object-src": "'none'"}
 _SITE = {
     **_NOTHING_ELSE,
@@ -49,12 +50,13 @@ _FRAMES = {"DENY": "'none'", "SAMEORIGIN": "'self'"}
 
 
 class BrowserPolicyMiddleware:
-    """Adds the headers to every response that does not have them."""
+    """Adds the headers to every response that does not have them; `request.csp_nonce()` allows an inline script."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        request.csp_nonce = partial(_nonce_for, request)  # type: ignore[attr-defined]
         response = self.get_response(request)
         headers = response.headers
         policy = {**_policy(request), **_embedding(headers.get("X-Frame-Options", "DENY"))}
@@ -67,7 +69,7 @@ class BrowserPolicyMiddleware:
         return response
 
 
-def nonce_for(request: HttpRequest) -> str:
+def _nonce_for(request: HttpRequest) -> str:
     """The nonce for inline scripts of this response; only for pages that are not cached."""
     nonce: str = request.__dict__.setdefault(_NONCE, secrets.token_urlsafe(16))
     return nonce

@@ -20,7 +20,7 @@ from scheduling.log_fields import log_fields
 
 _SECONDS_AT_EXIT = 2  # for what is not sent yet: a restart must not wait long for a collector that does not respond
 SENTRY_DSN, OTEL_ENDPOINT = "SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT"
-_BEFORE = "headline.probe_middleware.ProbesMiddleware"  # answers hosts that the middleware of OpenTelemetry refuses
+_BEFORE = "headline.doctor.middleware.ProbesMiddleware"  # answers hosts that the middleware of OpenTelemetry refuses
 _EXPORTED = frozenset(
     {"http.method", "http.route", "http.status_code", "http.request.method", "http.response.status_code"}
     | {"article_id", "request_id"}

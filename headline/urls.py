@@ -1,4 +1,4 @@
-"""URLs of the project, except the probes of `headline.probe_middleware`."""
+"""URLs of the project, except the probes of `headline.doctor.middleware`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from articles.desk.palette.views import search
 from headline.accounts import oidc, one_time_link, reset, saml, security
 from headline.accounts.views import change_password, log_in, log_out
 from headline.api.not_found import unknown_url
+from headline.doctor.screen import system
 from headline.shortcut import view_on_site
 
 admin.autodiscover()
@@ -21,6 +22,7 @@ handler500 = "headline.unavailable.server_error"
 urlpatterns = [
     path("", include("articles.desk.calendar.urls")),
     path("admin/desk/", include("articles.desk.urls")),
+    path("admin/desk/system/", admin.site.admin_view(system), name="desk_system"),
     path("admin/autocomplete/", admin.site.admin_view(Lookup.as_view(admin_site=admin.site))),
     path("admin/search/", admin.site.admin_view(search)),
     path("admin/r/<path:content_type_id>/<path:object_id>/", admin.site.admin_view(view_on_site)),

@@ -18,6 +18,7 @@ from rest_framework.settings import api_settings
 
 from articles import images
 from articles.api.base import NewsroomView
+from articles.api.errors import ErrorSerializer
 from articles.api.image_serializers import (
     AddressSerializer,
     FavouriteSerializer,
@@ -31,7 +32,6 @@ from articles.images import ADD, CHANGE, DELETE, VIEW
 from articles.models import Image, ImageUse
 from articles.permissions import require
 from articles.review import MOST_BYTES, waits
-from headline.api.schema import ErrorSerializer
 
 NOT_STORED = OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored."))
 SAME_FILE = gettext_lazy("The same file exists already.")

@@ -1,81 +1,143 @@
-"""Pagination of live articles, search results and the change feed."""
+"""Keyset pagination with signed cursors, stable while articles go live between two requests.
+
+DRF's own cursor counts offsets among equal values, up to 1,000; here 10,000 articles may go live at the same time, so
+the cursor holds the values and the primary key of the last row.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
 
-from django.conf import settings
-from django.db.models import QuerySet
-from django.utils.translation import gettext as _
+from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
-from rest_framework.utils.urls import remove_query_param, replace_query_param
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from articles.api.reader_serializers import GONE, RemovalSerializer
-from articles.distribution import FeedPage
-from articles.listing import first_live
-from articles.models import NEWEST_FIRST, Article
-from headline.api.pagination import CursorPages
+from articles.listing import InvalidCursor, beyond, decode_cursor, encode_cursor
 
-if TYPE_CHECKING:
-    from articles.api.reader import LiveArticleViewSet
+M = TypeVar("M", bound=Model)
 
 
-def _schema_of_changes() -> dict[str, Any]:
-    """The additional properties of a page of changes."""
-    removal = {
-        "type": "object",
-        "required": ["id", "kind", "at"],
-        "properties": {
-            "id": {"type": "integer"},
-            "kind": {"type": "string", "enum": [kind for kind, _label in GONE]},
-            "at": {"type": "string", "format": "date-time", "description": _("When readers last saw it.")},
-        },
-    }
-    removed = _("With `updated_since`: articles that readers no longer see, in the order of removal.")
-    checkpoint = _("With `updated_since`: where to continue. Store it once you have stored the page.")
-    return {
-        "removed": {"type": "array", "description": removed, "items": removal},
-        "checkpoint": {"type": "string", "description": checkpoint},
-    }
+@dataclass(frozen=True)
+class Cursor:
+    """A position between two rows, and the direction to read in."""
+
+    backwards: bool
+    position: list[Any]  # the ordering's values of the row next to the cursor
 
 
-def page_of_changes(request: Request, page: FeedPage, shown: Any) -> dict[str, Any]:
-    """A page of the change feed."""
-    checkpoint = page.checkpoint
-    following = replace_query_param(settings.SITE_URL + request.get_full_path(), "updated_since", checkpoint)
-    removed = RemovalSerializer(page.gone, many=True).data
-    links = {"next": following if page.has_more else None, "previous": None}
-    return {**links, "results": shown, "removed": removed, "checkpoint": checkpoint}
+class CursorPages(BasePagination):
+    """`?cursor=` and `?page_size=` for views with an `ordering` whose last field is the primary key.
 
+    All must have the same direction: `("-publish_at", "-id")`.
+    """
 
-class LivePages(CursorPages):
-    """For a view with the `article_filter` of its list, or with the cursor `beyond` its search results."""
+    page_size = 20
+    max_page_size = 50
 
-    view: LiveArticleViewSet
+    def paginate_queryset(  # type: ignore[override]  # lists cannot be read from a cursor on
+        self, queryset: QuerySet[M], request: Request, view: APIView | None = None
+    ) -> list[M]:
+        """The rows of the page that the request asks for."""
+        self.url = request.build_absolute_uri()
+        self.ordering: Sequence[str] = view.ordering  # type: ignore[union-attr]
+        size, self.cursor = self.size_for(request), self._cursor(request)
+        rows = self.first(queryset, size + 1)
+        self.more = len(rows) > size
+        self.rows = rows[:size][::-1] if self._is_backwards else rows[:size]
+        return self.rows
 
-    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
-        """The rows of the requested page."""
-        self.view = view  # type: ignore[assignment]  # always given
-        rows = super().paginate_queryset(queryset, request, view)
-        self.url = settings.SITE_URL + request.get_full_path()  # the same response for all hosts
-        return rows
-
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Include the properties of a page of changes."""
-        page = super().get_paginated_response_schema(schema)
-        return {**page, "properties": {**page["properties"], **_schema_of_changes()}}
+    def get_paginated_response(self, data: Any) -> Response:
+        """The page with the URLs of the next and previous one."""
+        return Response({"next": self.next_link(), "previous": self.previous_link(), "results": data})
 
     def next_link(self) -> str | None:
-        """The next page; after the last page of a search window, the first page of the next window."""
-        link, beyond = super().next_link(), self.view.beyond
-        if link is not None or beyond is None:
-            return link
-        return replace_query_param(remove_query_param(self.url, "cursor"), "older", str(beyond))
+        """The URL of the next page; None if this is the last."""
+        came_back = self.cursor is not None and self.cursor.backwards
+        return self._link(backwards=False) if came_back or self.more else None
 
-    def first(self, queryset: QuerySet[Article], most: int) -> list[Article]:  # type: ignore[override]
-        """Only the first page can be read directly; see `first_live`."""
-        chosen = self.view.article_filter
-        if chosen is None or (self.cursor is None and chosen.is_newest and self.ordering == NEWEST_FIRST):
-            return super().first(queryset, most)
-        return first_live(self.arranged(queryset), self.arranged(chosen.candidates()), most)
+    def previous_link(self) -> str | None:
+        """The URL of the previous page; None if this is the first."""
+        came_here = self.cursor is not None and (not self.cursor.backwards or self.more)
+        return self._link(backwards=True) if came_here else None
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The schema of a page."""
+        link = {"type": ["string", "null"], "format": "uri"}
+        return {
+            "type": "object",
+            "required": ["next", "previous", "results"],
+            "properties": {"next": link, "previous": link, "results": schema},
+        }
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        """The pagination parameters."""
+        size = {"type": "integer", "minimum": 1, "default": self.page_size}
+        return [
+            _query_parameter("cursor", {"type": "string"}, "Taken from `next` or `previous`."),
+            _query_parameter("page_size", size, f"Rows of a page; more than {self.max_page_size} are never given."),
+        ]
+
+    def first(self, queryset: QuerySet[M], most: int) -> list[M]:
+        """The first `most` rows beyond the cursor, in its direction."""
+        return list(self.arranged(queryset)[:most])
+
+    def arranged(self, queryset: QuerySet[M]) -> QuerySet[M]:
+        """The rows beyond the cursor, in its direction."""
+        queryset = queryset.order_by(*self.ordering)
+        if self.cursor is not None:
+            queryset = queryset.filter(_beyond(self.ordering, self.cursor))
+        return queryset.reverse() if self._is_backwards else queryset
+
+    @property
+    def _is_backwards(self) -> bool:
+        return self.cursor is not None and self.cursor.backwards
+
+    def _link(self, *, backwards: bool) -> str | None:
+        """The URL of the page beyond the first or last row; None for an empty page."""
+        if not self.rows:
+            return None
+        row = self.rows[0] if backwards else self.rows[-1]
+        position = [_plain(getattr(row, name.removeprefix("-"))) for name in self.ordering]
+        return replace_query_param(self.url, "cursor", encode_cursor(self._order(), [backwards, position]))
+
+    def _cursor(self, request: Request) -> Cursor | None:
+        text = request.query_params.get("cursor")
+        if text is None:
+            return None
+        try:
+            return Cursor(*decode_cursor(self._order(), text))
+        except InvalidCursor as error:
+            raise NotFound(_("Invalid cursor."), code="invalid_cursor") from error
+
+    def size_for(self, request: Request) -> int:
+        """The page size. Raises `ValidationError`."""
+        text = request.query_params.get("page_size", str(self.page_size))
+        if not (text.isascii() and text.isdigit() and text.strip("0")):
+            raise ValidationError({"page_size": [_("A whole number from 1 to 50 is required.")]})
+        return int(text) if len(text) <= 2 and int(text) < self.max_page_size else self.max_page_size
+
+    def _order(self) -> str:
+        return " ".join(self.ordering)
+
+
+def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:
+    """Rows beyond the cursor."""
+    descending = ordering[0].startswith("-")
+    operator = "lt" if descending is not cursor.backwards else "gt"
+    return beyond([name.removeprefix("-") for name in ordering], cursor.position, operator)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value if isinstance(value, int) else str(value)
+
+
+def _query_parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": description, "schema": schema}

@@ -17,7 +17,8 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
-from articles.api.pagination import LivePages, page_of_changes
+from articles.api.errors import ErrorSerializer
+from articles.api.live_pages import LivePages, page_of_changes
 from articles.api.picked_fields import FIELDS, PickedFields
 from articles.api.reader_serializers import (
     ChannelSerializer,
@@ -33,7 +34,6 @@ from articles.listing import ArticleFilter, Cursor
 from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
 from articles.pages import Links, links_in
 from articles.search import RANKED, Query, find
-from headline.api.schema import ErrorSerializer
 from scheduling.api.strict import StrictView
 from scheduling.database import database_now
 

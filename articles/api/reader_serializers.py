@@ -17,12 +17,11 @@ from articles.api.fields import AddressInstantField, ArticleAddressField, Instan
 from articles.api.image_serializers import ReaderImageSerializer
 from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
-from articles.listing import Cursor, live_authors, live_tags
+from articles.listing import Cursor, InvalidCursor, live_authors, live_tags
 from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
 from articles.pages import Links
 from articles.search import highlighted, snippet
 from articles.text import clean_html, with_live_links
-from headline.cursors import InvalidCursor
 
 READER_ORDERS = ("published_at", "-published_at")
 NAMING = {"ids", "slug", "address", "ordering"}

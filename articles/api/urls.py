@@ -15,7 +15,7 @@ from articles.api.images import ImageViewSet
 from articles.api.labels import DeskChannelViewSet, DeskTagViewSet
 from articles.api.notes import NoteViewSet
 from articles.api.notifications import NotificationViewSet
-from articles.api.people import AuthorViewSet, MeView, RoleViewSet, UserViewSet
+from articles.api.people import AuthorViewSet, MeView
 from articles.api.previews import PreviewLinkViewSet
 from articles.api.proposed_changes import ProposedChangeViewSet
 from articles.api.reader import ChannelViewSet, LiveArticleViewSet
@@ -41,10 +41,8 @@ router.register("desk/calendar", CalendarViewSet, basename="desk-calendar")
 router.register("desk/channels", DeskChannelViewSet, basename="desk-channel")
 router.register("desk/notifications", NotificationViewSet, basename="desk-notification")
 router.register("desk/proposed-changes", ProposedChangeViewSet, basename="desk-proposed-change")
-router.register("desk/roles", RoleViewSet, basename="desk-role")
 router.register("desk/tags", DeskTagViewSet, basename="desk-tag")
 router.register("desk/templates", TemplateViewSet, basename="desk-template")
-router.register("desk/users", UserViewSet, basename="desk-user")
 router.register("desk/views", SavedViewSet, basename="desk-view")
 router.register("desk/words", WordViewSet, basename="desk-word")
 

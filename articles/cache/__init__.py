@@ -8,6 +8,7 @@ headers, and `cdn` purges proxies. `wsgi` answers hits before Django, with copie
 from articles.cache.backend import CacheFailed
 from articles.cache.cdn import refused_purges, run_purge, schedule_purge
 from articles.cache.invalidate import purge_articles, purge_at_once, purge_tags
+from articles.cache.request_metrics import write_request_metrics
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
 from articles.cache.ttl import IMAGE_AGE, MAX_TTL
@@ -39,5 +40,6 @@ __all__ = [
     "run_purge",
     "set_cache_headers",
     "tagged",
+    "write_request_metrics",
     "topic_tag",
 ]

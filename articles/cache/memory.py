@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from articles.cache.request_metrics import RequestMetrics
 from articles.cache.versions import present_generation, validate
-from headline.request_metrics import RequestMetrics
 
 Headers = list[tuple[str, str]]
 Key = tuple[str, ...]

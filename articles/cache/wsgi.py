@@ -17,10 +17,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language_from_request
 
 from articles.cache.memory import Copies, Copy, Headers, Key
+from articles.cache.request_metrics import RequestMetrics
 from articles.cache.response import HIT, Hit
 from articles.cache.store import hits
 from articles.cache.ttl import ENDING
-from headline.request_metrics import RequestMetrics
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from articles.desk.calendar.base import may_look
 from articles.desk.notifications import unread_count
 from articles.desk.review.proposed_changes import count_to_decide, may_see_changes
-from articles.desk.system import may_see_system
 from articles.models import Article
+from articles.permissions import may_see_system
 from articles.review import each_at_own_stage
 from scheduling.database import count_up_to, in_any
 

@@ -10,7 +10,6 @@ from articles.desk.bulk import screens
 from articles.desk.dashboard import page
 from articles.desk.monitoring import views as monitoring
 from articles.desk.review import proposed_changes
-from articles.desk.system import system
 
 view = admin.site.admin_view
 
@@ -24,7 +23,6 @@ urlpatterns = [
     path("proposed-changes/", view(proposed_changes.show), name="desk_proposed_changes"),
     path("proposed-changes/<int:pk>/approve/", view(proposed_changes.approve), name="desk_approve_change"),
     path("proposed-changes/<int:pk>/reject/", view(proposed_changes.reject), name="desk_reject_change"),
-    path("system/", view(system), name="desk_system"),
     path("views/", view(saved_views.manage), name="desk_views"),
     path("views/save/", view(saved_views.save), name="desk_save_view"),
     path("views/<int:pk>/", view(saved_views.change), name="desk_change_view"),

@@ -14,8 +14,8 @@ from datetime import datetime
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
+from articles.listing import decode_cursor, encode_cursor
 from articles.models import FEED_EPOCH, Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag
-from headline.cursors import decode, encode
 from scheduling.database import (
     EARLIEST,
     database_now,
@@ -72,7 +72,7 @@ class FeedPage:
     @property
     def checkpoint(self) -> str:
         """Where to continue."""
-        return encode(_ORDER, [self.sequence])
+        return encode_cursor(_ORDER, [self.sequence])
 
     @property
     def live(self) -> list[FeedEntry]:
@@ -87,7 +87,7 @@ class FeedPage:
 
 def checkpoint_number(text: str) -> int:
     """The number that a checkpoint stands for. Raises `InvalidCursor`."""
-    (sequence,) = decode(_ORDER, text)
+    (sequence,) = decode_cursor(_ORDER, text)
     return int(sequence)
 
 

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
+from articles.listing.keyset import beyond
+from articles.listing.signed_cursor import decode_cursor, encode_cursor
 from articles.models import Article
-from headline.cursors import decode, encode
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _ORDER = "newest first"
+_FIELDS = ("goes_live_at", "pk")
 
 
 class Cursor(NamedTuple):
@@ -26,12 +28,12 @@ class Cursor(NamedTuple):
 
     def __str__(self) -> str:
         """Encoded and signed, for URLs."""
-        return encode(_ORDER, self.values)
+        return encode_cursor(_ORDER, self.values)
 
     @classmethod
     def decode(cls, text: str) -> Cursor:
         """The cursor in a URL. Raises `InvalidCursor`."""
-        return cls.at(*decode(_ORDER, text))
+        return cls.at(*decode_cursor(_ORDER, text))
 
     @classmethod
     def at(cls, microseconds: int, pk: int) -> Cursor:
@@ -45,13 +47,13 @@ class Cursor(NamedTuple):
 
     @property
     def older(self) -> Q:
-        """Articles after it, newest first. The redundant bound on `goes_live_at` lets the database use an index."""
-        return Q(goes_live_at__lte=self.moment) & (Q(goes_live_at__lt=self.moment) | Q(pk__lt=self.pk))
+        """Articles after it, newest first."""
+        return beyond(_FIELDS, self, "lt")
 
     @property
     def newer(self) -> Q:
         """Articles before it, newest first."""
-        return Q(goes_live_at__gte=self.moment) & (Q(goes_live_at__gt=self.moment) | Q(pk__gt=self.pk))
+        return beyond(_FIELDS, self, "gt")
 
 
 def cursor_of(article: Article) -> Cursor:

@@ -33,7 +33,6 @@ from articles.cache import (
 from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
-from headline.api.staff_required import requesting_user
 from scheduling.database import database_now
 from scheduling.incidents import incidents
 
@@ -90,7 +89,7 @@ def _showing_article(pk: UUID) -> HttpResponseBase:
 
 
 def _may_view_images(request: HttpRequest) -> bool:
-    user = requesting_user(request)
+    user = request.newsroom_user()  # type: ignore[attr-defined]  # by session or token
     return bool(user.is_active and user.is_staff and user.has_perm("articles.view_image"))
 
 

@@ -10,10 +10,9 @@ from django.http import Http404, QueryDict
 
 from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
-from articles.listing import Cursor, cursor_of, first_live
+from articles.listing import Cursor, InvalidCursor, cursor_of, first_live
 from articles.models import NEWEST_FIRST, Article, ArticleQuerySet
 from articles.site.streams import Stream
-from headline.cursors import InvalidCursor
 from scheduling.database import compiled_once
 
 SIZE = 10

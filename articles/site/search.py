@@ -17,11 +17,18 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
-from articles.listing import ArticleFilter, Cursor, cursor_of, filter_by_slugs
+from articles.listing import (
+    ArticleFilter,
+    Cursor,
+    InvalidCursor,
+    cursor_of,
+    decode_cursor,
+    encode_cursor,
+    filter_by_slugs,
+)
 from articles.models import ArticleQuerySet, Channel
 from articles.search import Found, Query, find
 from articles.site.pagination import SIZE, Page
-from headline.cursors import InvalidCursor, decode, encode
 
 LONGEST_QUERY = 100
 _ORDER = "rank, newest first"
@@ -84,7 +91,7 @@ def search(request: HttpRequest) -> HttpResponseBase:
 def _page(found: ArticleQuerySet, before: str) -> Page:
     """The page after the cursor `before`; the first one if that is missing or invalid."""
     try:
-        rank, *values = decode(_ORDER, before)
+        rank, *values = decode_cursor(_ORDER, before)
         found = found.filter(Q(rank__lt=rank) | Q(Cursor.at(*values).older, rank=rank))
     except InvalidCursor:
         pass
@@ -98,7 +105,7 @@ def _older(parameters: QueryDict, page: Page, found: Found) -> str:
     query.pop("before", None)
     if page.last is not None:
         last: Any = page.last
-        query["before"] = encode(_ORDER, [last.rank, *cursor_of(last).values])
+        query["before"] = encode_cursor(_ORDER, [last.rank, *cursor_of(last).values])
     elif found.beyond is not None:
         query["older"] = str(found.beyond)
     else:

@@ -1,4 +1,4 @@
-"""Removes the admin of django-allauth's models: users see their own on the security screen."""
+"""Registers the admin of users and groups, and removes that of django-allauth's models: users see their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django.contrib import admin
+
+import headline.accounts.staff  # noqa: F401
 
 for model in (Authenticator, EmailAddress, SocialAccount, SocialApp, SocialToken, UserSession):
     admin.site.unregister(model)

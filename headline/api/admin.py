@@ -24,9 +24,9 @@ from unfold.widgets import (
 
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.retry import RetriedScreens
-from articles.desk.staff import givable, may_administer, role_described
 from articles.models import named
 from articles.text import format_time_briefly
+from headline.accounts.staff import givable, may_administer, role_described
 from headline.api.models import ApiToken, Scope, ServiceAccount
 from headline.api.service_accounts import (
     ADD_USER,

@@ -15,15 +15,9 @@ from drf_spectacular.settings import spectacular_settings
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from articles.api.errors import ErrorSerializer
 from headline.api.idempotency import HEADER
 from headline.api.models import KEY_LENGTH
-
-
-class ErrorSerializer(serializers.Serializer[Any]):
-    """An error. Each invalid field is a key of its own, with a list of messages."""
-
-    code = serializers.CharField(help_text=_("For programs: stays the same in every language."))
-    detail = serializers.CharField(required=False, help_text=_("For users, unless the error concerns single fields."))
 
 
 class VersionErrorSerializer(ErrorSerializer):

@@ -9,9 +9,9 @@ from django.contrib.auth.models import Group, User
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor
-from articles.desk.staff import givable, may_administer
 from articles.exceptions import ArticleError, NotAllowed
 from articles.permissions import require
+from headline.accounts.staff import givable, may_administer
 from headline.api.models import ServiceAccount, is_service_account
 from scheduling.database import retried
 

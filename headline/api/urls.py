@@ -1,4 +1,4 @@
-"""URLs of the token endpoint, the OpenAPI schema and its documentation page."""
+"""URLs of tokens, users and roles, the OpenAPI schema and its documentation page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from headline.accounts.api import RoleViewSet, UserViewSet
 from headline.api.token import TokenView
 from headline.api.token_views import ApiTokenViewSet, ServiceAccountViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("v1/desk/tokens", ApiTokenViewSet, basename="desk-token")
+router.register("v1/desk/roles", RoleViewSet, basename="desk-role")
+router.register("v1/desk/users", UserViewSet, basename="desk-user")
 router.register("v1/desk/service-accounts", ServiceAccountViewSet, basename="desk-service-account")
 
 urlpatterns = [

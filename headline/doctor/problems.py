@@ -14,7 +14,7 @@ from scheduling.conf import conf
 from scheduling.database import Trouble
 
 Report = dict[str, Any]
-"""The figures of `headline.health.report`."""
+"""The figures of `headline.doctor.probes.report`."""
 
 WORKER_CLOCK_OFF = "worker_clock_off"
 """Of any worker; `surroundings.check_clocks` names them."""

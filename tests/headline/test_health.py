@@ -25,7 +25,7 @@ from headline.backup.storage import media_files
 from headline.caches import caches
 from headline.doctor.examine import examine
 from headline.doctor.findings import Area, Level
-from headline.health import Probe, _cache, check_database
+from headline.doctor.probes import Probe, _cache, check_database
 from headline.media_probe import media_is_writable
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
@@ -236,8 +236,8 @@ def test_an_unusable_database_gets_no_traffic(
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM a_table_that_was_never_migrated")
 
-    monkeypatch.setattr("headline.health._database", Probe(ask))
-    monkeypatch.setattr("headline.health.WAIT_TIMEOUT", 0.2)
+    monkeypatch.setattr("headline.doctor.probes._database", Probe(ask))
+    monkeypatch.setattr("headline.doctor.probes.WAIT_TIMEOUT", 0.2)
     report = ready(client, 503)
     released.set()
     assert (report["status"], report["database"]) == ("unusable", "unusable")
@@ -316,7 +316,7 @@ def test_only_operators_see_figures(client: Client, settings: Any) -> None:
 
 def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = read_database_clock() + timedelta(hours=1)
-    monkeypatch.setattr("headline.health.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
+    monkeypatch.setattr("headline.doctor.probes.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
     report = client.get("/readyz").json()
     assert "clock_off" in report["problems"]
     assert 3500 < report["clock_offset_seconds"] <= 3600

@@ -15,8 +15,8 @@ from django.test import Client
 from prometheus_client import REGISTRY, CollectorRegistry, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from headline import request_metrics
-from headline.health import Probe
+from articles.cache import request_metrics
+from headline.doctor.probes import Probe
 from scheduling.database import read_database_clock
 from scheduling.metrics import refreshed
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
@@ -137,7 +137,7 @@ def test_unscheduled_articles_are_counted_at_intervals(figures: Figures, setting
 
 def test_without_the_database_only_database_up_is_reported(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures("database_up") == [({}, 1)]
-    monkeypatch.setattr("headline.metrics._figures", Probe(lambda: 1 / 0))
+    monkeypatch.setattr("headline.doctor.metrics._figures", Probe(lambda: 1 / 0))
     assert figures("database_up") == [({}, 0)]
     assert figures("tasks_due") == []
 
@@ -179,7 +179,7 @@ def test_only_the_token_or_a_listed_network_gives_access(
 
 def test_the_clock_offset_is_measured(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = read_database_clock() + timedelta(hours=1)
-    monkeypatch.setattr("headline.health.read_database_clock", lambda: ahead)
+    monkeypatch.setattr("headline.doctor.probes.read_database_clock", lambda: ahead)
     ((_labels, offset),) = figures("clock_offset_seconds")
     assert 3500 < offset < 3700
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from articles.models import Article, Release, Update
-from articles.permissions import reads_articles
+from articles.permissions import may_see_system, reads_articles
 from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES, RELEASE
 from articles.text import format_time_briefly, format_time_exactly
@@ -29,8 +29,6 @@ from scheduling.services import (
     works_without_redis,
 )
 
-OPERATE = "scheduling.operate_tasks"
-LOOK = "scheduling.view_taskinfo"
 START_COMMAND = "python manage.py poll --forever"
 LIST_COMMAND = "python manage.py tasks list --status overdue"
 SHOWN = 5
@@ -99,7 +97,7 @@ def _waiting(now: datetime) -> Iterator[str]:
 
 def failures(by: Actor) -> list[Failure]:
     """Failing and dead tasks, for operators and users who may see them."""
-    if not any(by.has_perm(right) for right in (OPERATE, LOOK, "articles.publish_article")):  # type: ignore[union-attr]
+    if not (may_see_system(by) or by.has_perm("articles.publish_article")):  # type: ignore[union-attr]
         return []
     found = [*find_tasks(FAILING, limit=SHOWN), *find_tasks(FAILED, limit=SHOWN)][:SHOWN]
     titles = _titles(found) if reads_articles(by) else {}
@@ -113,7 +111,7 @@ def _refusing(refused: list[Refused], by: Actor) -> Health:
         "repaired. Approved articles still go live on time."
     )
     words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
-    return Health(False, [_refusal_text(one) for one in refused], [advice], words if _looks_after_tasks(by) else "")
+    return Health(False, [_refusal_text(one) for one in refused], [advice], words if may_see_system(by) else "")
 
 
 def _refusal_text(refused: Refused) -> str:
@@ -125,10 +123,6 @@ def _refusal_text(refused: Refused) -> str:
     return _("%(sentence)s Delayed since %(time)s: %(kinds)s.") % values
 
 
-def _looks_after_tasks(by: Actor) -> bool:
-    return by.has_perm(LOOK) or by.has_perm(OPERATE)  # type: ignore[union-attr]
-
-
 def _without_worker(found: Workers, by: Actor) -> Health:
     sentence = _("Publishing service: no worker is running.")
     if found.last_sign is not None:
@@ -136,7 +130,7 @@ def _without_worker(found: Workers, by: Actor) -> Health:
             "time": ago(found.last_sign)
         }
     advice = _("Approved articles still go live on time, but updates, releases and notifications wait for a worker.")
-    if _looks_after_tasks(by):
+    if may_see_system(by):
         return Health(False, [sentence], [advice, _("Start a worker with:")], START_COMMAND)
     return Health(False, [sentence], [advice, _("Contact the server administrator.")])
 
@@ -155,7 +149,7 @@ def _late(overdue: int, found: Workers, by: Actor) -> Health:
         overdue,
     ) % {"count": overdue, "time": ago(found.last_sign or 0)}
     advice = [_("Approved articles still go live on time, but notifications and other follow-up tasks wait.")]
-    if _looks_after_tasks(by):
+    if may_see_system(by):
         return Health(False, [sentence], [*advice, _("List them with:")], LIST_COMMAND)
     return Health(False, [sentence], advice)
 

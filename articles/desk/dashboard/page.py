@@ -18,6 +18,7 @@ from articles.desk.dashboard.chart import HEIGHT, WIDTH, chart
 from articles.desk.dashboard.overdue import overdue
 from articles.desk.dashboard.recent import recently_published
 from articles.desk.review.proposed_changes import waiting_for
+from articles.permissions import OPERATE
 from articles.text import zone_label
 from scheduling.database import read_database_clock
 from scheduling.exceptions import SchedulingError
@@ -41,7 +42,7 @@ def inside(request: HttpRequest) -> HttpResponse:
 @require_POST
 def retry(request: HttpRequest, task_id: int) -> HttpResponse:
     """Retry a dead task."""
-    if not request.user.has_perm(engine.OPERATE):
+    if not request.user.has_perm(OPERATE):
         raise PermissionDenied
     try:
         retry_task(task_id)
@@ -59,7 +60,7 @@ def _sections(request: HttpRequest) -> dict[str, Any]:
         "zone": zone_label(now),
         "health": engine.health(user, now),
         "failures": engine.failures(user),
-        "may_retry": user.has_perm(engine.OPERATE),
+        "may_retry": user.has_perm(OPERATE),
         "chart": chart(now),
         "chart_size": {"width": WIDTH, "height": HEIGHT},
     }

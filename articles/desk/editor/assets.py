@@ -14,7 +14,6 @@ from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window
 from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
-from headline.content_security import nonce_for
 from scheduling.database import read_database_clock
 
 MODULES = (
@@ -52,7 +51,7 @@ def writing_media() -> PlainMedia:
 
 def with_nonce(media: PlainMedia, request: HttpRequest) -> PlainMedia:
     """The same, with the CSP nonce that allows the inline import map."""
-    return cast(PlainMedia, Media.from_media(media, nonce=nonce_for(request)))
+    return cast(PlainMedia, Media.from_media(media, nonce=request.csp_nonce()))  # type: ignore[attr-defined]
 
 
 def script_config(request: HttpRequest, article: Article | None) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from prometheus_client import REGISTRY
 from articles import publishing
 from articles.cache import backend, memory, versions
 from articles.cache.memory import Copies, Copy
+from articles.cache.request_metrics import write_request_metrics
 from articles.cache.wsgi import CacheMiddleware
 from articles.models import Article, Tag
 from articles.site.urls import urlpatterns
 from headline.caches import caches as configured
-from headline.request_metrics import write_request_metrics
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, soon
 from tests.harness import Server, start_redis
 

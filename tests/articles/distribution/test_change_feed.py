@@ -17,8 +17,8 @@ from rest_framework.test import APIClient
 from articles import publishing, releases
 from articles.distribution import change_feed
 from articles.exceptions import ArticleError
+from articles.listing import encode_cursor
 from articles.models import Article, FeedEntry, FeedHead, PendingChange, Release, Tag
-from headline.cursors import encode
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
@@ -259,12 +259,12 @@ def test_a_time_is_a_place_to_begin(follower: Follower) -> None:
         later.pk
     ]
     ahead = APIClient().get(URL, {"updated_since": soon(days=1).isoformat()}).json()
-    assert (ahead["results"], ahead["checkpoint"]) == ([], encode("changes", [FeedHead.objects.get().sequence]))
+    assert (ahead["results"], ahead["checkpoint"]) == ([], encode_cursor("changes", [FeedHead.objects.get().sequence]))
 
 
 @pytest.mark.parametrize("wrong", ["", "c1", "~", "٣", "yesterday", "2026-03-01T12:00:00", "of another list", "ahead"])
 def test_a_checkpoint_that_is_none_is_refused(wrong: str) -> None:
-    forged = {"of another list": encode("other", [0]), "ahead": encode("changes", [99])}
+    forged = {"of another list": encode_cursor("other", [0]), "ahead": encode_cursor("changes", [99])}
     response = APIClient().get(URL, {"updated_since": forged.get(wrong, wrong)})
     assert (response.status_code, list(response.json())) == (400, ["updated_since", "code"])
 
@@ -302,7 +302,7 @@ def test_a_lost_feed_is_rebuilt() -> None:
     Follower().poll()
     for model in (FeedHead, FeedEntry, PendingChange):
         model.objects.all().delete()
-    assert APIClient().get(URL, {"updated_since": encode("changes", [1])}).status_code in (200, 400)
+    assert APIClient().get(URL, {"updated_since": encode_cursor("changes", [1])}).status_code in (200, 400)
     assert Follower().poll() == [(article.pk, "live")]
 
 

@@ -10,15 +10,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from articles.desk.dashboard.engine import LOOK, OPERATE
-from articles.publishing import Actor
+from articles.permissions import may_see_system
 from headline.doctor.examine import examine
 from headline.doctor.findings import Level, worst
-
-
-def may_see_system(user: Actor) -> bool:
-    """Whether the user may see the state of the servers."""
-    return user.has_perm(LOOK) or user.has_perm(OPERATE)  # type: ignore[union-attr]
 
 
 @never_cache
@@ -41,4 +35,4 @@ def system(request: HttpRequest) -> HttpResponse:
         "level": level,
         "summary": summary[level],
     }
-    return TemplateResponse(request, "articles/desk/system.html", context)
+    return TemplateResponse(request, "headline/system.html", context)

@@ -12,12 +12,12 @@ class InvalidCursor(ValueError):
     """The text is no cursor of this order that we have signed."""
 
 
-def encode(order: str, values: Sequence[Any]) -> str:
+def encode_cursor(order: str, values: Sequence[Any]) -> str:
     """A cursor in a list with this order, at these values (as JSON has them); for URLs."""
     return _signer().sign_object([order, *values])
 
 
-def decode(order: str, text: str) -> list[Any]:
+def decode_cursor(order: str, text: str) -> list[Any]:
     """The values of a cursor in a list with this order. Raises `InvalidCursor`."""
     try:
         signed: list[Any] = _signer().unsign_object(text)

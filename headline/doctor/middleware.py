@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from headline.accounts.address import detect_proxy
-from headline.health import healthz, readyz
-from headline.metrics import metrics
+from headline.doctor.metrics import metrics
+from headline.doctor.probes import healthz, readyz
 
 PROBES = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 

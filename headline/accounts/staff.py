@@ -271,7 +271,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     search_help_text = _("Name or e-mail address")
 
     actions = ("delete_selected",)
-    delete_confirmation_template = delete_selected_confirmation_template = "articles/desk/delete_users.html"
+    delete_confirmation_template = delete_selected_confirmation_template = "headline/delete_users.html"
 
     @admin.action(permissions=["delete"], description=_("Delete selected users"))
     def delete_selected(self, request: HttpRequest, queryset: QuerySet[User]) -> HttpResponse | None:

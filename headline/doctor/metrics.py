@@ -21,10 +21,10 @@ from prometheus_client import generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from articles.cache import write_request_metrics
 from articles.publishing import count_unscheduled
-from headline.health import WAIT_TIMEOUT, Probe, clock_offset
+from headline.doctor.probes import WAIT_TIMEOUT, Probe, clock_offset
 from headline.operators import is_operator
-from headline.request_metrics import write_request_metrics
 from scheduling import registry
 from scheduling.conf import conf
 from scheduling.database import Trouble, read_database_clock
