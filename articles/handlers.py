@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.audit import Actor, Source, source
 from articles.cache import MAX_TTL, CacheFailed, run_purge

@@ -13,8 +13,7 @@ from django.core.paginator import InvalidPage
 from django.db.models import Field
 from django.http import HttpRequest, HttpResponseBadRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from articles.audit import Source, source
 from articles.notifications import speaking_to

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_noop as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext_noop as _, ngettext_lazy
 
 UNFOLD = [
     *(_("Add row"), _("All applications"), _("Apply Filters"), _("Choose file to upload"), _("Click to cancel")),

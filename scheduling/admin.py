@@ -17,8 +17,7 @@ from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 from django.utils import timezone
 from django.utils.text import Truncator
-from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 

@@ -5,41 +5,38 @@ it expires, `tags` names what it shows, `versions` and `invalidate` drop it when
 headers, and `cdn` purges proxies. `wsgi` answers hits before Django, with copies in `memory`. See docs/cache.md.
 """
 
-from articles.cache.backend import CacheFailed
-from articles.cache.cdn import refused_purges, run_purge, schedule_purge
-from articles.cache.invalidate import purge_articles, purge_at_once, purge_tags
-from articles.cache.request_metrics import write_request_metrics
-from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
-from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
-from articles.cache.ttl import IMAGE_AGE, MAX_TTL
-from articles.cache.views import MAX_PAGE_SIZE, MAX_PATHS, WrongSlug, cached, get_or_build
-from articles.cache.wsgi import CacheMiddleware
-
-__all__ = [
-    "IMAGE_AGE",
-    "MAX_PATHS",
-    "MAX_TTL",
-    "CacheMiddleware",
-    "CachedResponse",
-    "CacheFailed",
-    "MAX_PAGE_SIZE",
-    "NEWS",
-    "SITE",
-    "WrongSlug",
-    "article_tag",
-    "author_tag",
-    "cached",
-    "channel_tag",
-    "get_or_build",
-    "set_tag_headers",
-    "schedule_purge",
-    "purge_articles",
-    "purge_at_once",
-    "purge_tags",
-    "refused_purges",
-    "run_purge",
-    "set_cache_headers",
-    "tagged",
-    "write_request_metrics",
-    "topic_tag",
-]
+from articles.cache.backend import CacheFailed as CacheFailed
+from articles.cache.cdn import (
+    refused_purges as refused_purges,
+    run_purge as run_purge,
+    schedule_purge as schedule_purge,
+)
+from articles.cache.invalidate import (
+    purge_articles as purge_articles,
+    purge_at_once as purge_at_once,
+    purge_tags as purge_tags,
+)
+from articles.cache.request_metrics import write_request_metrics as write_request_metrics
+from articles.cache.response import (
+    CachedResponse as CachedResponse,
+    set_cache_headers as set_cache_headers,
+    set_tag_headers as set_tag_headers,
+)
+from articles.cache.tags import (
+    NEWS as NEWS,
+    SITE as SITE,
+    article_tag as article_tag,
+    author_tag as author_tag,
+    channel_tag as channel_tag,
+    tagged as tagged,
+    topic_tag as topic_tag,
+)
+from articles.cache.ttl import IMAGE_AGE as IMAGE_AGE, MAX_TTL as MAX_TTL
+from articles.cache.views import (
+    MAX_PAGE_SIZE as MAX_PAGE_SIZE,
+    MAX_PATHS as MAX_PATHS,
+    WrongSlug as WrongSlug,
+    cached as cached,
+    get_or_build as get_or_build,
+)
+from articles.cache.wsgi import CacheMiddleware as CacheMiddleware

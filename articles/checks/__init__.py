@@ -1,6 +1,10 @@
 """Checks of an article before it goes live: hints for its editors, which stop nothing."""
 
-from articles.checks.draft import Draft
-from articles.checks.run import CHECKS, Check, Problem, lacking, problems
-
-__all__ = ["CHECKS", "Check", "Draft", "Problem", "lacking", "problems"]
+from articles.checks.draft import Draft as Draft
+from articles.checks.run import (
+    CHECKS as CHECKS,
+    Check as Check,
+    Problem as Problem,
+    lacking as lacking,
+    problems as problems,
+)

@@ -6,8 +6,7 @@ import io
 from collections.abc import Callable, Mapping
 from random import Random
 
-from PIL import Image as PillowImage
-from PIL import ImageDraw, ImageFilter, ImageOps
+from PIL import Image as PillowImage, ImageDraw, ImageFilter, ImageOps
 
 SIZE = WIDTH, HEIGHT = 1200, 800
 

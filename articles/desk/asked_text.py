@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, pgettext_lazy
 
 from articles.desk.transitions import pressed
 from articles.exceptions import ArticleError, ReasonMissing, RetractionNoticeMissing

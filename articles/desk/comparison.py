@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import mark_safe
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.images import markup
 from articles.models import Image

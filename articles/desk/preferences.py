@@ -13,8 +13,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
-from django.utils.translation import check_for_language, gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import check_for_language, gettext, gettext_lazy as _
 from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 from unfold.admin import ModelAdmin

@@ -14,8 +14,7 @@ from typing import Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 from unfold.widgets import DATETIME_CLASSES, SELECT_CLASSES
 
 from articles.exceptions import InvalidSchedule

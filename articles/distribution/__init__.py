@@ -1,22 +1,15 @@
 """Notifying other systems of changes: WebSub pings, and the change feed for API clients."""
 
 from articles.distribution.change_feed import (
-    FeedPage,
-    catch_up_completely,
-    checkpoint_number,
-    follow,
-    note_renamed,
+    FeedPage as FeedPage,
+    catch_up_completely as catch_up_completely,
+    checkpoint_number as checkpoint_number,
+    follow as follow,
+    note_renamed as note_renamed,
 )
-from articles.distribution.websub import ping, ping_of_vanishing, ping_soon, topics
-
-__all__ = [
-    "FeedPage",
-    "follow",
-    "catch_up_completely",
-    "checkpoint_number",
-    "note_renamed",
-    "ping",
-    "ping_of_vanishing",
-    "ping_soon",
-    "topics",
-]
+from articles.distribution.websub import (
+    ping as ping,
+    ping_of_vanishing as ping_of_vanishing,
+    ping_soon as ping_soon,
+    topics as topics,
+)

@@ -16,8 +16,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from articles.audit import IMPORT, record_release
-from articles.exchange import fields as read
-from articles.exchange import inner
+from articles.exchange import fields as read, inner
 from articles.exchange.digest import NEW_CHANNEL
 from articles.exchange.external_id import articles_by_id
 from articles.exchange.numbers import given_numbers

@@ -13,8 +13,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exceptions import UnknownImage
-from articles.exchange import fields as read
-from articles.exchange import inner
+from articles.exchange import fields as read, inner
 from articles.exchange.digest import ImportedArticle, ImportedText
 from articles.exchange.external_id import shortened
 from articles.exchange.losses import losses

@@ -1,58 +1,33 @@
 """The image library: uploads, renditions, which articles use an image, and images in HTML."""
 
-from articles.images.fetch import NotFetched, fetch
+from articles.images.fetch import NotFetched as NotFetched, fetch as fetch
 from articles.images.html import (
-    IN_A_COLUMN,
-    absolute,
-    gather_covers,
-    gather_images,
-    markup,
-    with_copies,
-    with_renditions,
+    IN_A_COLUMN as IN_A_COLUMN,
+    absolute as absolute,
+    gather_covers as gather_covers,
+    gather_images as gather_images,
+    markup as markup,
+    with_copies as with_copies,
+    with_renditions as with_renditions,
 )
 from articles.images.library import (
-    ADD,
-    CHANGE,
-    CHANGE_IMAGE,
-    DELETE,
-    DELETE_IMAGE,
-    EDITABLE,
-    UPLOAD,
-    VIEW,
-    change_image,
-    delete_image,
-    favour,
-    may_change,
-    upload,
+    ADD as ADD,
+    CHANGE as CHANGE,
+    CHANGE_IMAGE as CHANGE_IMAGE,
+    DELETE as DELETE,
+    DELETE_IMAGE as DELETE_IMAGE,
+    EDITABLE as EDITABLE,
+    UPLOAD as UPLOAD,
+    VIEW as VIEW,
+    change_image as change_image,
+    delete_image as delete_image,
+    favour as favour,
+    may_change as may_change,
+    upload as upload,
 )
-from articles.images.references import check_images, unknown_images, update_uses
-from articles.images.resize import too_many_bytes
-
-__all__ = [
-    "ADD",
-    "CHANGE",
-    "CHANGE_IMAGE",
-    "DELETE",
-    "DELETE_IMAGE",
-    "EDITABLE",
-    "IN_A_COLUMN",
-    "NotFetched",
-    "UPLOAD",
-    "VIEW",
-    "absolute",
-    "change_image",
-    "delete_image",
-    "favour",
-    "fetch",
-    "gather_covers",
-    "gather_images",
-    "markup",
-    "may_change",
-    "update_uses",
-    "check_images",
-    "too_many_bytes",
-    "unknown_images",
-    "upload",
-    "with_copies",
-    "with_renditions",
-]
+from articles.images.references import (
+    check_images as check_images,
+    unknown_images as unknown_images,
+    update_uses as update_uses,
+)
+from articles.images.resize import too_many_bytes as too_many_bytes

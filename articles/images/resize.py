@@ -16,8 +16,7 @@ from threading import BoundedSemaphore
 from typing import Any
 
 from django.utils.translation import gettext as _
-from PIL import Image as PillowImage
-from PIL import ImageCms, ImageOps, PngImagePlugin
+from PIL import Image as PillowImage, ImageCms, ImageOps, PngImagePlugin
 
 from articles.exceptions import InvalidImageFile
 from articles.models import MODERN, Image

@@ -1,146 +1,88 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
 from articles.models.article import (
-    AT_RISK_WITHIN,
-    NEWEST_FIRST,
-    Article,
-    ArticleQuerySet,
-    due_at,
-    not_over_at,
-    over_at,
+    AT_RISK_WITHIN as AT_RISK_WITHIN,
+    NEWEST_FIRST as NEWEST_FIRST,
+    Article as Article,
+    ArticleQuerySet as ArticleQuerySet,
+    due_at as due_at,
+    not_over_at as not_over_at,
+    over_at as over_at,
 )
-from articles.models.article_template import ArticleTemplate
-from articles.models.audit import AuditEntry, AuditQuerySet
-from articles.models.base.bulk_signals import rows_changed
-from articles.models.base.visibility import GOES_LIVE_COLUMNS, goes_live
-from articles.models.bulk_action import BulkAction, BulkActionItem
-from articles.models.calendar_feed import CalendarFeed
-from articles.models.change_feed import FEED_EPOCH, FeedEntry, FeedHead, PendingChange
-from articles.models.channel import Channel, ChannelQuerySet
-from articles.models.correction import Correction
-from articles.models.cover import CoverMode
-from articles.models.drafts import Autosave, Presence, SubmittedForm
-from articles.models.image import MODERN, Image, ImageUse, as_id
-from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
-from articles.models.note import Note
-from articles.models.notification import Notification, NotificationPreference, NotificationQuerySet
-from articles.models.preferences import Preferences
-from articles.models.preview import PreviewLink
-from articles.models.proposed_change import ProposedChange
-from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
-from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
-from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
-from articles.models.revision import CONTEXT_TIMES, Revision, context_of
-from articles.models.saved_view import SavedView
-from articles.models.search import SearchEntry
-from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
-from articles.models.staff import named, named_among_all, named_apart
+from articles.models.article_template import ArticleTemplate as ArticleTemplate
+from articles.models.audit import AuditEntry as AuditEntry, AuditQuerySet as AuditQuerySet
+from articles.models.base.bulk_signals import rows_changed as rows_changed
+from articles.models.base.visibility import GOES_LIVE_COLUMNS as GOES_LIVE_COLUMNS, goes_live as goes_live
+from articles.models.bulk_action import BulkAction as BulkAction, BulkActionItem as BulkActionItem
+from articles.models.calendar_feed import CalendarFeed as CalendarFeed
+from articles.models.change_feed import (
+    FEED_EPOCH as FEED_EPOCH,
+    FeedEntry as FeedEntry,
+    FeedHead as FeedHead,
+    PendingChange as PendingChange,
+)
+from articles.models.channel import Channel as Channel, ChannelQuerySet as ChannelQuerySet
+from articles.models.correction import Correction as Correction
+from articles.models.cover import CoverMode as CoverMode
+from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
+from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
+from articles.models.lengths import BODY_LENGTH as BODY_LENGTH, SLUG_LENGTH as SLUG_LENGTH, TITLE_LENGTH as TITLE_LENGTH
+from articles.models.note import Note as Note
+from articles.models.notification import (
+    Notification as Notification,
+    NotificationPreference as NotificationPreference,
+    NotificationQuerySet as NotificationQuerySet,
+)
+from articles.models.preferences import Preferences as Preferences
+from articles.models.preview import PreviewLink as PreviewLink
+from articles.models.proposed_change import ProposedChange as ProposedChange
+from articles.models.release import MAX_MEMBERS as MAX_MEMBERS, Release as Release, ReleaseMember as ReleaseMember
+from articles.models.review import (
+    QueuedArticle as QueuedArticle,
+    Review as Review,
+    ReviewPolicy as ReviewPolicy,
+    SoftLock as SoftLock,
+)
+from articles.models.review_stage import (
+    ReviewProgress as ReviewProgress,
+    ReviewStage as ReviewStage,
+    StageApproval as StageApproval,
+    approved_by as approved_by,
+    stage_under_review as stage_under_review,
+)
+from articles.models.revision import CONTEXT_TIMES as CONTEXT_TIMES, Revision as Revision, context_of as context_of
+from articles.models.saved_view import SavedView as SavedView
+from articles.models.search import SearchEntry as SearchEntry
+from articles.models.sensitive_word import (
+    LONGEST_WORD as LONGEST_WORD,
+    Levels as Levels,
+    SensitiveWord as SensitiveWord,
+    WordListVersion as WordListVersion,
+    words_changed as words_changed,
+)
+from articles.models.staff import named as named, named_among_all as named_among_all, named_apart as named_apart
 from articles.models.state import (
-    ReaderState,
-    State,
-    in_states,
-    in_statuses,
-    load_releases,
-    overdue_at,
-    release_of,
-    scheduled_with_release,
-    state_at,
-    status_at,
-    with_releases,
+    ReaderState as ReaderState,
+    State as State,
+    in_states as in_states,
+    in_statuses as in_statuses,
+    load_releases as load_releases,
+    overdue_at as overdue_at,
+    release_of as release_of,
+    scheduled_with_release as scheduled_with_release,
+    state_at as state_at,
+    status_at as status_at,
+    with_releases as with_releases,
 )
-from articles.models.tag import Tag
-from articles.models.tagging import Tagging
-from articles.models.text import LINES, Text
-from articles.models.translatable import BODY, Translatable, names_words, parts_of, place, stored_text
-from articles.models.update import Update
-
-__all__ = [
-    "FEED_EPOCH",
-    "GOES_LIVE_COLUMNS",
-    "SLUG_LENGTH",
-    "TITLE_LENGTH",
-    "AT_RISK_WITHIN",
-    "Article",
-    "ArticleQuerySet",
-    "ArticleTemplate",
-    "AuditEntry",
-    "AuditQuerySet",
-    "Autosave",
-    "BODY",
-    "BODY_LENGTH",
-    "BulkAction",
-    "BulkActionItem",
-    "CONTEXT_TIMES",
-    "CalendarFeed",
-    "Channel",
-    "ChannelQuerySet",
-    "Correction",
-    "CoverMode",
-    "FeedEntry",
-    "FeedHead",
-    "Image",
-    "ImageUse",
-    "LINES",
-    "LONGEST_WORD",
-    "Levels",
-    "MAX_MEMBERS",
-    "MODERN",
-    "NEWEST_FIRST",
-    "Note",
-    "Notification",
-    "NotificationPreference",
-    "NotificationQuerySet",
-    "PendingChange",
-    "Preferences",
-    "Presence",
-    "PreviewLink",
-    "QueuedArticle",
-    "ProposedChange",
-    "Release",
-    "ReleaseMember",
-    "Review",
-    "ReviewPolicy",
-    "ReviewProgress",
-    "ReviewStage",
-    "Revision",
-    "SavedView",
-    "SearchEntry",
-    "SensitiveWord",
-    "SoftLock",
-    "ReaderState",
-    "State",
-    "StageApproval",
-    "SubmittedForm",
-    "Tag",
-    "Tagging",
-    "Text",
-    "Translatable",
-    "Update",
-    "WordListVersion",
-    "approved_by",
-    "as_id",
-    "context_of",
-    "due_at",
-    "goes_live",
-    "named",
-    "named_among_all",
-    "named_apart",
-    "names_words",
-    "not_over_at",
-    "over_at",
-    "parts_of",
-    "place",
-    "rows_changed",
-    "stage_under_review",
-    "stored_text",
-    "words_changed",
-    "in_states",
-    "in_statuses",
-    "load_releases",
-    "overdue_at",
-    "release_of",
-    "scheduled_with_release",
-    "state_at",
-    "status_at",
-    "with_releases",
-]
+from articles.models.tag import Tag as Tag
+from articles.models.tagging import Tagging as Tagging
+from articles.models.text import LINES as LINES, Text as Text
+from articles.models.translatable import (
+    BODY as BODY,
+    Translatable as Translatable,
+    names_words as names_words,
+    parts_of as parts_of,
+    place as place,
+    stored_text as stored_text,
+)
+from articles.models.update import Update as Update

@@ -12,8 +12,7 @@ from typing import Any, NoReturn, Self
 from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models.functions import Concat, Trim
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH

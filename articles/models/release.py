@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from articles.models.article import Article
 from articles.models.lengths import TITLE_LENGTH

@@ -11,8 +11,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Case, Exists, OuterRef, Value, When
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from articles.models.article import Article
 

@@ -9,8 +9,7 @@ from typing import Any, Self
 from django.db import models
 from django.utils.functional import Promise
 from django.utils.text import Truncator
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.models.text import LINES, TextLines
 

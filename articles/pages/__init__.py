@@ -1,31 +1,14 @@
 """The content of an article page: the article, related articles and JSON-LD."""
 
 from articles.pages.article import (
-    newest_number,
-    newest_text,
-    page_of_article,
-    page_of_text,
-    preview,
-    text_of_link,
-    uncached,
+    newest_number as newest_number,
+    newest_text as newest_text,
+    page_of_article as page_of_article,
+    page_of_text as page_of_text,
+    preview as preview,
+    text_of_link as text_of_link,
+    uncached as uncached,
 )
-from articles.pages.card import byline, card, language_of, timed
-from articles.pages.json_ld import structured
-from articles.pages.links import Links, links_in
-
-__all__ = [
-    "Links",
-    "byline",
-    "card",
-    "language_of",
-    "links_in",
-    "newest_number",
-    "newest_text",
-    "page_of_article",
-    "page_of_text",
-    "preview",
-    "structured",
-    "text_of_link",
-    "timed",
-    "uncached",
-]
+from articles.pages.card import byline as byline, card as card, language_of as language_of, timed as timed
+from articles.pages.json_ld import structured as structured
+from articles.pages.links import Links as Links, links_in as links_in

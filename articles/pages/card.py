@@ -7,8 +7,7 @@ from datetime import datetime
 from html import escape
 
 from django.utils import timezone
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 from articles.addresses import page_address
 from articles.images import markup

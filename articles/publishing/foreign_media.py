@@ -13,8 +13,7 @@ from articles import images
 from articles.audit import Actor
 from articles.exceptions import ArticleError, ForeignMedia
 from articles.models import Article, Image, Text
-from articles.permissions import ADD as ADD_ARTICLE
-from articles.permissions import require, require_edit
+from articles.permissions import ADD as ADD_ARTICLE, require, require_edit
 from articles.publishing.revisions import newest
 from articles.review import MOST_BYTES
 from articles.text import clean_html, foreign_images, foreign_media, in_full

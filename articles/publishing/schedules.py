@@ -10,8 +10,7 @@ from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo

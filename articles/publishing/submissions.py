@@ -15,8 +15,7 @@ from articles.publishing.comparison import changed_fields
 from articles.publishing.holds import held
 from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
-from articles.publishing.run_review import review_text
-from articles.publishing.run_review import review_text_again as review_text_again
+from articles.publishing.run_review import review_text, review_text_again as review_text_again
 from articles.publishing.transitions import Actor, TransitionContext, lock, performs, set_target_status, transition
 from articles.workflow import Transition
 from scheduling.database import retried

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor as Actor
-from articles.audit import Notes, recorded
+from articles.audit import Actor as Actor, Notes, recorded
 from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
 from articles.models import Article, Update, status_at
 from articles.permissions import require as require

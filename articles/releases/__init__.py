@@ -1,57 +1,39 @@
 """Releases: articles, updates and unpublishings that take effect together, in one transaction."""
 
-from articles.releases.dry_run import dry_run_release
-from articles.releases.effects import TAKEN_BACK
+from articles.releases.dry_run import dry_run_release as dry_run_release
+from articles.releases.effects import TAKEN_BACK as TAKEN_BACK
 from articles.releases.manage import (
-    CREATED,
-    JOINED,
-    LEFT,
-    NAME_LENGTH,
-    RIGHT,
-    add_member,
-    cancel_release,
-    create_release,
-    delete_release,
-    lock_release,
-    publish_release_now,
-    remove_member,
-    rename_release,
-    reopen_release,
-    roll_back_release,
-    schedule_release,
+    CREATED as CREATED,
+    JOINED as JOINED,
+    LEFT as LEFT,
+    NAME_LENGTH as NAME_LENGTH,
+    RIGHT as RIGHT,
+    add_member as add_member,
+    cancel_release as cancel_release,
+    create_release as create_release,
+    delete_release as delete_release,
+    lock_release as lock_release,
+    publish_release_now as publish_release_now,
+    remove_member as remove_member,
+    rename_release as rename_release,
+    reopen_release as reopen_release,
+    roll_back_release as roll_back_release,
+    schedule_release as schedule_release,
 )
-from articles.releases.preflight_checks import Problem, find_problems, members_without_texts, preflight
-from articles.releases.reconcile import FAILED, reconcile_releases, sync_release_tasks
-from articles.releases.run import PATIENCE, RELEASED, date_release, release_due
-
-__all__ = [
-    "CREATED",
-    "FAILED",
-    "JOINED",
-    "LEFT",
-    "NAME_LENGTH",
-    "PATIENCE",
-    "Problem",
-    "RELEASED",
-    "RIGHT",
-    "TAKEN_BACK",
-    "add_member",
-    "cancel_release",
-    "create_release",
-    "date_release",
-    "delete_release",
-    "dry_run_release",
-    "find_problems",
-    "lock_release",
-    "members_without_texts",
-    "preflight",
-    "publish_release_now",
-    "reconcile_releases",
-    "release_due",
-    "remove_member",
-    "rename_release",
-    "reopen_release",
-    "roll_back_release",
-    "schedule_release",
-    "sync_release_tasks",
-]
+from articles.releases.preflight_checks import (
+    Problem as Problem,
+    find_problems as find_problems,
+    members_without_texts as members_without_texts,
+    preflight as preflight,
+)
+from articles.releases.reconcile import (
+    FAILED as FAILED,
+    reconcile_releases as reconcile_releases,
+    sync_release_tasks as sync_release_tasks,
+)
+from articles.releases.run import (
+    PATIENCE as PATIENCE,
+    RELEASED as RELEASED,
+    date_release as date_release,
+    release_due as release_due,
+)

@@ -1,86 +1,54 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
-from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
-from articles.review.findings import Finding, Opinion, beyond, findings_of, of_findings
-from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
-from articles.review.pipeline import FAILED, review, review_words, takes_long
+from articles.review.automatic_approval import CHANGE_POLICY as CHANGE_POLICY, choose_policy as choose_policy
+from articles.review.findings import (
+    Finding as Finding,
+    Opinion as Opinion,
+    beyond as beyond,
+    findings_of as findings_of,
+    of_findings as of_findings,
+)
+from articles.review.images import MOST_BYTES as MOST_BYTES, MOST_PIXELS as MOST_PIXELS, inspect as inspect
+from articles.review.pipeline import (
+    FAILED as FAILED,
+    review as review,
+    review_words as review_words,
+    takes_long as takes_long,
+)
 from articles.review.second_person import (
-    APPROVE_CHANGE,
-    PROPOSE_CHANGE,
-    REJECT_CHANGE,
-    Comparison,
-    address_of_subject,
-    applies,
-    approve_change,
-    comparisons,
-    deciding_refusal,
-    discard_changes,
-    needs_second_person,
-    propose,
-    reject_change,
-    set_values,
-    version_of_change,
-    waits,
+    APPROVE_CHANGE as APPROVE_CHANGE,
+    PROPOSE_CHANGE as PROPOSE_CHANGE,
+    REJECT_CHANGE as REJECT_CHANGE,
+    Comparison as Comparison,
+    address_of_subject as address_of_subject,
+    applies as applies,
+    approve_change as approve_change,
+    comparisons as comparisons,
+    deciding_refusal as deciding_refusal,
+    discard_changes as discard_changes,
+    needs_second_person as needs_second_person,
+    propose as propose,
+    reject_change as reject_change,
+    set_values as set_values,
+    version_of_change as version_of_change,
+    waits as waits,
 )
 from articles.review.stages import (
-    CHANGE_STAGES,
-    StageChoice,
-    at_own_stage,
-    check_stages,
-    choose_stages,
-    each_at_own_stage,
-    reviewing_groups,
-    stages_of,
-    with_stage,
+    CHANGE_STAGES as CHANGE_STAGES,
+    StageChoice as StageChoice,
+    at_own_stage as at_own_stage,
+    check_stages as check_stages,
+    choose_stages as choose_stages,
+    each_at_own_stage as each_at_own_stage,
+    reviewing_groups as reviewing_groups,
+    stages_of as stages_of,
+    with_stage as with_stage,
 )
-from articles.review.text import Subject
-from articles.review.unreviewed import refuse_sensitive
-from articles.review.wordlist import WordProblem, add_words, problem_of, record_words
-
-__all__ = [
-    "CHANGE_POLICY",
-    "FAILED",
-    "CHANGE_STAGES",
-    "Finding",
-    "MOST_BYTES",
-    "MOST_PIXELS",
-    "Opinion",
-    "StageChoice",
-    "Subject",
-    "WordProblem",
-    "add_words",
-    "at_own_stage",
-    "each_at_own_stage",
-    "beyond",
-    "check_stages",
-    "choose_policy",
-    "choose_stages",
-    "problem_of",
-    "findings_of",
-    "inspect",
-    "of_findings",
-    "record_words",
-    "refuse_sensitive",
-    "review",
-    "review_words",
-    "reviewing_groups",
-    "stages_of",
-    "takes_long",
-    "with_stage",
-    "APPROVE_CHANGE",
-    "Comparison",
-    "PROPOSE_CHANGE",
-    "REJECT_CHANGE",
-    "address_of_subject",
-    "applies",
-    "approve_change",
-    "comparisons",
-    "deciding_refusal",
-    "discard_changes",
-    "needs_second_person",
-    "propose",
-    "reject_change",
-    "set_values",
-    "version_of_change",
-    "waits",
-]
+from articles.review.text import Subject as Subject
+from articles.review.unreviewed import refuse_sensitive as refuse_sensitive
+from articles.review.wordlist import (
+    WordProblem as WordProblem,
+    add_words as add_words,
+    problem_of as problem_of,
+    record_words as record_words,
+)

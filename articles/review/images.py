@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 from django.utils.translation import gettext_noop as _
-from PIL import Image as PillowImage
-from PIL import ImageFile
+from PIL import Image as PillowImage, ImageFile
 
 from articles.models import BODY, Image, Translatable
 from articles.review.findings import PASSED, Finding, Opinion, strictest

@@ -17,8 +17,7 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _, gettext_noop
 
 from articles.audit import Actor, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing

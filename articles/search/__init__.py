@@ -1,21 +1,11 @@
 """Full-text search of live articles, with MariaDB's and MySQL's FULLTEXT or SQLite's FTS5."""
 
-from articles.search.highlight import highlighted, snippet
-from articles.search.indexing import index, index_stored, reconcile_index, reindex
-from articles.search.query import RANKED, Found, find, find_texts
-from articles.search.terms import Query, however_written
-
-__all__ = [
-    "Found",
-    "Query",
-    "RANKED",
-    "find",
-    "find_texts",
-    "however_written",
-    "highlighted",
-    "index",
-    "index_stored",
-    "reconcile_index",
-    "reindex",
-    "snippet",
-]
+from articles.search.highlight import highlighted as highlighted, snippet as snippet
+from articles.search.indexing import (
+    index as index,
+    index_stored as index_stored,
+    reconcile_index as reconcile_index,
+    reindex as reindex,
+)
+from articles.search.query import RANKED as RANKED, Found as Found, find as find, find_texts as find_texts
+from articles.search.terms import Query as Query, however_written as however_written

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 if TYPE_CHECKING:
     from articles.desk.calendar.entries import Entry

@@ -20,8 +20,7 @@ from articles.text import blocks as html
 from articles.text.blocks import Block
 from articles.text.diff import CHINESE, WORD, Change, Piece, joined, words
 from articles.text.inline import MEDIA, Span, spans, text_of
-from articles.text.sequences import Block as Range
-from articles.text.sequences import Budget, blocks
+from articles.text.sequences import Block as Range, Budget, blocks
 
 FORMAT = 1
 """Of stored results: a change of what is found needs another."""

@@ -7,8 +7,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from django.utils import formats, timezone
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.translation import get_language, gettext as _
 
 
 @dataclass

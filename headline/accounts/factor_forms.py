@@ -16,8 +16,7 @@ from allauth.mfa.webauthn.forms import (
 from cryptography.exceptions import InvalidSignature
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside

@@ -16,8 +16,7 @@ from django.core.mail import EmailMessage
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
+from django.utils.translation import gettext as _, gettext_lazy, override
 
 from articles.audit import INVITE_USER, Actor, record_beside
 from articles.notifications import speaking_to

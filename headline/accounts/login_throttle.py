@@ -21,8 +21,7 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside
 from headline.accounts import hashing

@@ -15,8 +15,7 @@ from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
 from headline import env
-from headline.doctor import probes as health
-from headline.doctor import problems, servers, surroundings
+from headline.doctor import probes as health, problems, servers, surroundings
 from headline.doctor.findings import Area, Finding, Level
 from scheduling.conf import conf
 

@@ -16,8 +16,7 @@ import schemathesis
 from django.contrib.auth.models import Group, User
 from django.core.wsgi import get_wsgi_application
 from django.db import connection, connections, transaction
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode

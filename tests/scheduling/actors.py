@@ -18,8 +18,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from django.db.backends.signals import connection_created
 
-from scheduling.database import server_clock as clock
-from scheduling.database import transactions
+from scheduling.database import server_clock as clock, transactions
 from scheduling.queues import fallback, redis
 from scheduling.services import circuit_breaker, hints, running
 from tests.harness import PATIENCE

@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.db import OperationalError
-from hypothesis import HealthCheck, note
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, note, settings as hypothesis_settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from scheduling import registry

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, example, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
 
 from scheduling import registry
 from scheduling.database import read_database_clock

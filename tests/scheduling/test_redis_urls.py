@@ -20,9 +20,15 @@ from tests.conftest import StartManage
 from tests.harness import PATIENCE, Server, eventually, free_port, start_redis
 from tests.probe.models import Effect
 from tests.scheduling.conftest import Add, Keys, Notes
-from tests.scheduling.redis_kinds import HOST, KINDS, PASSWORD, Installation, Installations
-from tests.scheduling.redis_kinds import cluster as start_cluster
-from tests.scheduling.redis_kinds import sentinel as start_with_sentinel
+from tests.scheduling.redis_kinds import (
+    HOST,
+    KINDS,
+    PASSWORD,
+    Installation,
+    Installations,
+    cluster as start_cluster,
+    sentinel as start_with_sentinel,
+)
 from tests.scheduling.test_queue_contract import *  # noqa: F403 (the same suite, on the queues of this module)
 from tests.scheduling.test_queue_contract import now_ms
 

@@ -8,8 +8,7 @@ from io import BytesIO
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.utils import timezone
-from PIL import Image as PillowImage
-from PIL import ImageOps
+from PIL import Image as PillowImage, ImageOps
 
 from articles import images, publishing, releases
 from articles.demo.create import found

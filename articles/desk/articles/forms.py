@@ -13,8 +13,7 @@ from django.db.models import Q
 from django.utils.datastructures import MultiValueDict
 from django.utils.functional import cached_property
 from django.utils.timezone import is_naive
-from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.cover_field import CoverField

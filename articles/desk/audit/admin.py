@@ -12,8 +12,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.audit import (
     ADD_GROUP,
@@ -66,8 +65,7 @@ from articles.desk.bounded import BoundedAdmin
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
-from articles.releases import CREATED, JOINED, LEFT, RELEASED, TAKEN_BACK
-from articles.releases import FAILED as RELEASE_FAILED
+from articles.releases import CREATED, FAILED as RELEASE_FAILED, JOINED, LEFT, RELEASED, TAKEN_BACK
 from articles.review import APPROVE_CHANGE, CHANGE_POLICY, CHANGE_STAGES, PROPOSE_CHANGE, REJECT_CHANGE
 from articles.text import format_time_briefly, format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition

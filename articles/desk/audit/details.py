@@ -12,8 +12,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.audit import FIRST_STAGE_AGAIN, WENT_LIVE_OVER
 from articles.models import Article, AuditEntry, Image, ProposedChange, ReleaseMember, named

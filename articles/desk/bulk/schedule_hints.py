@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.checks import Problem, problems
 from articles.desk.editor.checks import draft_of

@@ -9,8 +9,7 @@ from functools import lru_cache
 from django.db.models import Choices, TextChoices
 from django.utils import timezone
 from django.utils.functional import cached_property
-from django.utils.translation import get_language, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _, pgettext_lazy
 
 from articles.text import happens_twice, offset_name, wall_clock
 

@@ -9,8 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.desk.articles.forms import VersionField
 from articles.desk.calendar.subjects import Subject, subject_named

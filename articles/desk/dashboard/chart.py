@@ -10,8 +10,7 @@ from typing import Any
 
 from django.core.cache import cache
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.services import LateHours, Lateness, lateness_by_hour

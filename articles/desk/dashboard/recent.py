@@ -20,8 +20,7 @@ from articles.audit import UPDATED
 from articles.desk.dashboard.risks import form_of
 from articles.desk.dashboard.upcoming import UPDATE
 from articles.models import GOES_LIVE_COLUMNS, Article, AuditEntry, Release, ReleaseMember
-from articles.task_types import RELEASE
-from articles.task_types import UPDATE as UPDATE_TASK
+from articles.task_types import RELEASE, UPDATE as UPDATE_TASK
 from articles.workflow import Transition
 from scheduling.services import executed_records
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, JsonResponse
 from django.urls import URLPattern, path
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.articles.search import best_matching

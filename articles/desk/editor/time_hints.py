@@ -13,8 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import URLPattern, path
 from django.utils import formats, timezone
 from django.utils.timesince import timesince, timeuntil
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.parse_int import whole_number

@@ -10,8 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import formats, timezone
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from articles.desk.calendar.reschedule import Moment
 from articles.desk.calendar.subjects import RELEASE

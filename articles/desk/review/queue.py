@@ -10,8 +10,7 @@ from django.db.models import Count, F, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from articles.desk.review.decision import DecidingScreen
 from articles.desk.transitions import may_take

@@ -7,8 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import Group
 from django.db.models import Q
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.exceptions import ArticleError

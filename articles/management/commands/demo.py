@@ -11,8 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.demo import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
 from articles.management.base import NewsroomCommand

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error as DatabaseError
-from django.db import reset_queries
+from django.db import Error as DatabaseError, reset_queries
 from django.utils.translation import gettext as _
 
 from articles.exchange import WRITERS, WRITTEN, Export, Writer, replacing, with_statuses

@@ -13,8 +13,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import reset_queries
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext as _, ngettext
 
 from articles.exchange import (
     CHANNEL,

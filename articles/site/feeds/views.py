@@ -11,8 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.feedgenerator import Enclosure
 from django.utils.html import escape
-from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext as _, override
 from django.views.decorators.http import require_safe
 
 from articles.cache import cached, tagged

@@ -17,8 +17,7 @@ from django.test import Client
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
-from articles import images as image_library
-from articles import publishing
+from articles import images as image_library, publishing
 from articles.exceptions import UnknownImage, WrongCover
 from articles.models import Article, CoverMode, Image, ImageUse, SensitiveWord
 from articles.publishing.comparison import compare

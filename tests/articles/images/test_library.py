@@ -16,13 +16,11 @@ from django.db import connection
 from django.db.models import ProtectedError
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from PIL import Image as PillowImage
-from PIL import ImageCms
+from PIL import Image as PillowImage, ImageCms
 from PIL.PngImagePlugin import PngInfo
 from rest_framework.test import APIClient
 
-from articles import images as image_library
-from articles import publishing, releases
+from articles import images as image_library, publishing, releases
 from articles.exceptions import (
     AltMissing,
     ImageInUse,

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.contrib.auth.models import User
-from hypothesis import HealthCheck, example, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
 
 from articles import publishing, review
 from articles.exceptions import ArticleError
@@ -24,8 +22,10 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import refresh, run_due
 from tests.articles.factories import make_article, make_editor, make_user
-from tests.scheduling.conftest import Travel
-from tests.scheduling.conftest import travel as travel  # a fixture
+from tests.scheduling.conftest import (
+    Travel,
+    travel as travel,  # a fixture
+)
 
 Status = Article.Status
 

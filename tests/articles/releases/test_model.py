@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
 from articles import publishing, releases
 from articles.exceptions import ArticleError
@@ -21,8 +19,10 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import refresh, run_due
 from tests.articles.factories import APPROVED, approve, make_article, make_editor
-from tests.scheduling.conftest import Travel
-from tests.scheduling.conftest import travel as travel  # a fixture
+from tests.scheduling.conftest import (
+    Travel,
+    travel as travel,  # a fixture
+)
 
 Action = ReleaseMember.Action
 

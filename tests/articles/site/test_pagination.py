@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.core.signing import Signer
 from django.test import Client
-from playwright.sync_api import Page as Window
-from playwright.sync_api import expect
+from playwright.sync_api import Page as Window, expect
 
 from articles.cache.views import MAX_PAGE_SIZE as LARGEST
 from articles.listing.cursor import cursor_of
