@@ -11,7 +11,12 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_de
 from django.dispatch import receiver
 from django.utils import timezone
 
-from articles.audit import CREATE, DELETE, SAVE, StateSnapshot, is_recording, record
+from articles.audit import (
+    Action,
+    StateSnapshot,
+    is_recording,
+    record,
+)
 from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
@@ -98,12 +103,12 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
     if is_recording() or not (created or changed):
         return
     if created:
-        record(CREATE, article=instance, before=StateSnapshot())
+        record(Action.CREATE, article=instance, before=StateSnapshot())
     else:
         details: dict[str, Any] = {"changed": changed}
         if "author" in changed:
             details["author"] = [instance.as_loaded("author_id"), instance.author_id]
-        record(SAVE, article=instance, before=StateSnapshot.before(instance), **details)
+        record(Action.SAVE, article=instance, before=StateSnapshot.before(instance), **details)
 
 
 @receiver(post_save, sender=Update)
@@ -130,7 +135,7 @@ def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
 def record_deletion(instance: Article, **kwargs: Any) -> None:
     """Record the deletion with the article's times; audit entries outlive the article."""
     times: Any = StateSnapshot().other_times_since(StateSnapshot.of(instance))
-    record(DELETE, article=instance, **times)
+    record(Action.DELETE, article=instance, **times)
 
 
 @receiver(post_delete, sender=Article)

@@ -11,12 +11,12 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Q
 
-from articles.audit.log import CREATE, EDIT, PULLED_BACK, REVIEWED, SAVE, UNDONE
+from articles.audit.actions import Action
 from articles.models import Article, AuditEntry, Revision, Text
 from articles.workflow import WAITING, Transition
 
-WRITING = (CREATE, EDIT, SAVE)
-DECIDED = (Transition.SUBMIT, Transition.APPROVE, REVIEWED)
+WRITING = (Action.CREATE, Action.EDIT, Action.SAVE)
+DECIDED = (Transition.SUBMIT, Transition.APPROVE, Action.REVIEWED)
 """The actions that may have approved a text; the first and the last are the automatic review."""
 
 APPROVED = Q(action__in=DECIDED) & (
@@ -77,7 +77,7 @@ def _since_approval(article: Article, *, last: int | None = None) -> Iterator[Au
 
     Only those about revisions up to `last`, if given.
     """
-    wanted = Q(action__in=[*WRITING, *DECIDED, PULLED_BACK, UNDONE])
+    wanted = Q(action__in=[*WRITING, *DECIDED, Action.PULLED_BACK, Action.UNDONE])
     if last is not None:
         wanted &= Q(revision__lte=last)
     invalid_from: int | None = None  # approvals of this and later revisions were revoked
@@ -95,8 +95,8 @@ _NEWEST = 2**31
 
 def _revokes(entry: AuditEntry) -> bool:
     """Whether it revoked an approval."""
-    was_undone = entry.action == UNDONE and entry.old_status in WAITING and entry.new_status not in WAITING
-    return entry.action == PULLED_BACK or was_undone
+    was_undone = entry.action == Action.UNDONE and entry.old_status in WAITING and entry.new_status not in WAITING
+    return entry.action == Action.PULLED_BACK or was_undone
 
 
 def _approves(entry: AuditEntry) -> bool:
@@ -111,4 +111,8 @@ def _approves(entry: AuditEntry) -> bool:
 def _changed_text(entry: AuditEntry) -> bool:
     """Whether the entry changed more than times; without a list of changes, whether it created a text or a revision."""
     changed = entry.details.get("changed")
-    return not _CONTRIBUTIONS.isdisjoint(changed) if changed else entry.action == CREATE or entry.revision is not None
+    return (
+        not _CONTRIBUTIONS.isdisjoint(changed)
+        if changed
+        else entry.action == Action.CREATE or entry.revision is not None
+    )

@@ -21,6 +21,7 @@ from django.db.models import F, OuterRef, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, JSONObject
 
+from articles.audit.actions import Action
 from articles.events import EntriesRecorded, emit
 from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update
 from scheduling.database import (
@@ -38,37 +39,11 @@ Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser
 
 Source = AuditEntry.Source
 
-CREATE, EDIT, SAVE, DELETE, IMPORT = "create", "edit", "save", "delete", "import"
-PUBLISHED, UNPUBLISHED, UPDATED = "published", "unpublished", "updated"
-REVIEWED, PULLED_BACK, UNDONE = "reviewed", "pulled_back", "undone"
-PASSED_STAGE = "passed_stage"
-ADD_WORDS, CHANGE_WORDS, DELETE_WORDS = "add_words", "change_words", "delete_words"
-LOGGED_IN, LOG_IN_FAILED, LOCKED_OUT = "logged_in", "log_in_failed", "locked_out"
-ADD_USER, CHANGE_USER, DELETE_USER, CHANGE_PASSWORD = (*("add_user", "change_user", "delete_user", "change_password"),)
-INVITE_USER = "invite_user"
-ADD_SECOND_FACTOR, REMOVE_SECOND_FACTOR = "add_second_factor", "remove_second_factor"
-LINK_IDENTITY, UNLINK_IDENTITY = "link_identity", "unlink_identity"
-NEW_RECOVERY_CODES, END_SESSIONS, SIGN_IN_LINK = "new_recovery_codes", "end_sessions", "sign_in_link"
-ADD_GROUP, CHANGE_GROUP, DELETE_GROUP = "add_group", "change_group", "delete_group"
-ADD_TOKEN, REVOKE_TOKEN = "add_token", "revoke_token"
-ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE = "add_note", "reply", "edit_note", "delete_note"
-RESOLVE_NOTE, REOPEN_NOTE = "resolve_note", "reopen_note"
-ASSIGN = "assign"
-KEEP_BYLINE = "keep_byline"
-"""The names of actions that are not transitions; a transition has its name in `articles.workflow`.
-
-`REVIEWED` is the end of a background review, `PASSED_STAGE` the approval at a review stage that is not the last,
-`PULLED_BACK` the revocation of an approval by changed words, `UNDONE` the undo of a transition.
-"""
-
 FIRST_STAGE_AGAIN = "first_stage_again"
 """The detail of an edit that took a text in review back to the first review stage."""
 
 WENT_LIVE_OVER = "went_live_over"
 """The detail of an update that went live by itself: when the newsroom had last changed the article before."""
-
-ANNOTATING = (ADD_NOTE, REPLY, EDIT_NOTE, DELETE_NOTE, RESOLVE_NOTE, REOPEN_NOTE, ASSIGN)
-"""The actions that change neither the text nor the state of an article."""
 
 
 @dataclass(frozen=True)
@@ -259,9 +234,9 @@ def _entries_of_due(ids: Collection[int], action: str) -> Statement:
 
 _update = Update.objects.filter(article=OuterRef("pk"))
 _DUE: Mapping[str, Mapping[str, Any]] = {
-    PUBLISHED: {"old_time": F("goes_live_at"), "new_status": Value(Article.Status.PUBLISHED)},
-    UNPUBLISHED: {"old_time": F("unpublish_at"), "new_status": Value(Article.Status.UNPUBLISHED)},
-    UPDATED: {
+    Action.PUBLISHED: {"old_time": F("goes_live_at"), "new_status": Value(Article.Status.PUBLISHED)},
+    Action.UNPUBLISHED: {"old_time": F("unpublish_at"), "new_status": Value(Article.Status.UNPUBLISHED)},
+    Action.UPDATED: {
         "old_time": Subquery(_update.values("publish_at")),
         "article_title": Subquery(_update.values("approved__title")),
         "revision": Subquery(_update.values("approved__number")),
@@ -281,7 +256,7 @@ def record_times(action: str, article_ids: Collection[int], *, new_time: Combina
 
 def record_bylines(article_ids: Collection[int], byline: str) -> None:
     """Record that these locked articles keep the name of their author, whose account is deleted, as their byline."""
-    _insert_entries(KEEP_BYLINE, article_ids, _context.get().user, details=Value(json.dumps({"byline": byline})))
+    _insert_entries(Action.KEEP_BYLINE, article_ids, _context.get().user, details=Value(json.dumps({"byline": byline})))
 
 
 def _insert_entries(action: str, article_ids: Collection[int], by: Actor | None, **columns: Combinable) -> None:

@@ -15,7 +15,10 @@ from django.http import QueryDict
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from articles.audit import IMPORT, record_release
+from articles.audit import (
+    Action,
+    record_release,
+)
 from articles.exchange import fields as read, inner
 from articles.exchange.digest import NEW_CHANNEL
 from articles.exchange.external_id import articles_by_id
@@ -217,7 +220,7 @@ class _Store:
         if not self._dry_run:  # which has rolled back the articles
             notes += _add_members(release, inner.objects(given, "members"))
         release.save()  # with its members
-        record_release(IMPORT, release)
+        record_release(Action.IMPORT, release)
         return Stored(is_new=True, note="; ".join(filter(None, notes)))
 
     def _new_release(self, given: read.Fields, name: str) -> tuple[Release, list[str]]:

@@ -14,7 +14,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from articles.audit import IMPORT, StateSnapshot, record_many
+from articles.audit import (
+    Action,
+    StateSnapshot,
+    record_many,
+)
 from articles.exchange.digest import (
     AROUND,
     NEW_CHANNEL,
@@ -343,7 +347,7 @@ def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
         for name in STATE if change.state else ():
             setattr(change.article, name, getattr(change.item, name))
         entries.append((change.article, before))
-    record_many(IMPORT, entries)
+    record_many(Action.IMPORT, entries)
 
 
 @dataclass(frozen=True, slots=True)

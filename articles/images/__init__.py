@@ -13,11 +13,8 @@ from articles.images.html import (
 from articles.images.library import (
     ADD as ADD,
     CHANGE as CHANGE,
-    CHANGE_IMAGE as CHANGE_IMAGE,
     DELETE as DELETE,
-    DELETE_IMAGE as DELETE_IMAGE,
     EDITABLE as EDITABLE,
-    UPLOAD as UPLOAD,
     VIEW as VIEW,
     change_image as change_image,
     delete_image as delete_image,

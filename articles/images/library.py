@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, record_beside
+from articles.audit import Action, Actor, record_beside
 from articles.exceptions import (
     AltMissing,
     ImageGone,
@@ -40,8 +40,6 @@ logger = logging.getLogger(__name__)
 ADD, CHANGE, DELETE = "articles.add_image", "articles.change_image", "articles.delete_image"
 VIEW, EDIT_ANY = "articles.view_image", "articles.edit_any_image"
 
-UPLOAD, CHANGE_IMAGE, DELETE_IMAGE = "upload", "change_image", "delete_image"
-"""Actions in the audit log."""
 
 SHOWN = frozenset(Image.SHOWN)
 """The texts of an image that readers see."""
@@ -125,14 +123,14 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         _show(image, seen)
     if changes:
         image.save()
-        record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
+        record_beside(Action.CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
 
 
 @applies(ProposedChange.Subject.IMAGE, Image, shown=Image.SHOWN)
 def _apply(image: Image, values: Mapping[str, Any], by: Actor) -> None:
     _show(image, values)
     image.save()
-    record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(values))
+    record_beside(Action.CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(values))
 
 
 def _show(image: Image, values: Mapping[str, Any]) -> None:
@@ -159,7 +157,7 @@ def delete_image(image: Image, *, by: Actor) -> None:
     if titles := image.used_in():
         raise ImageInUse(titles if reads_articles(by) else [])
     paths = [*map(image.path, image.names), str(image.pk)]
-    record_beside(DELETE_IMAGE, title=image.title, by=by, image=str(image.pk))
+    record_beside(Action.DELETE_IMAGE, title=image.title, by=by, image=str(image.pk))
     image.delete()
     transaction.on_commit(partial(_remove, paths), robust=True)
 
@@ -167,7 +165,7 @@ def delete_image(image: Image, *, by: Actor) -> None:
 @retried
 def _insert(image: Image, by: Actor) -> None:
     image.save(force_insert=True)
-    record_beside(UPLOAD, title=image.title, by=by, image=str(image.pk))
+    record_beside(Action.UPLOAD, title=image.title, by=by, image=str(image.pk))
 
 
 def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:

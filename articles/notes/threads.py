@@ -12,7 +12,11 @@ from uuid import UUID
 from django.db.models import Prefetch, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import ADD_NOTE, DELETE_NOTE, EDIT_NOTE, REOPEN_NOTE, REPLY, RESOLVE_NOTE, Actor, record_annotation
+from articles.audit import (
+    Action,
+    Actor,
+    record_annotation,
+)
 from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong
 from articles.models import Article, Note, Notification, as_id
 from articles.notes.mentions import new_mentions
@@ -92,20 +96,20 @@ def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None)
     mentioned = new_mentions(text, before=note.text)
     note.text, note.edited_at = text, read_database_clock()
     note.save(update_fields=["text", "edited_at"])
-    _record(EDIT_NOTE, note, by=by, reason=text)
+    _record(Action.EDIT_NOTE, note, by=by, reason=text)
     notify_users(Kind.MENTIONED, note.article, {user.pk for user in mentioned}, by=by, reason=text)
 
 
 @retried
 def resolve_note(note: Note, *, by: Actor) -> None:
     """Resolve a thread; nothing happens if it is resolved already. Raises `NotAllowed` and `NoteGone`."""
-    _set_resolved(note, RESOLVE_NOTE, read_database_clock(), by)
+    _set_resolved(note, Action.RESOLVE_NOTE, read_database_clock(), by)
 
 
 @retried
 def reopen_note(note: Note, *, by: Actor) -> None:
     """Reopen a resolved thread; nothing happens if it is open already. Raises `NotAllowed` and `NoteGone`."""
-    _set_resolved(note, REOPEN_NOTE, None, by)
+    _set_resolved(note, Action.REOPEN_NOTE, None, by)
 
 
 @retried
@@ -117,7 +121,7 @@ def delete_note(note: Note, *, by: Actor) -> None:
         raise NotAllowed(_("Only its author or an administrator may delete a note."))
     if not may_delete(note, by):
         raise NotAllowed(_("Other users have replied to this note; resolve it instead."))
-    _record(DELETE_NOTE, note, by=by)
+    _record(Action.DELETE_NOTE, note, by=by)
     note.delete()
 
 
@@ -138,7 +142,7 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
     note.save(force_insert=True)
-    _record(REPLY if note.thread_id else ADD_NOTE, note, by=by, reason=note.text)
+    _record(Action.REPLY if note.thread_id else Action.ADD_NOTE, note, by=by, reason=note.text)
     notify_users(Kind.MENTIONED, note.article, mentioned, by=by, reason=note.text)
     others = newsroom().filter(pk__in={pk for pk in concerned if pk is not None} - mentioned)
     notify_users(Kind.NOTED, note.article, others.values_list("pk", flat=True), by=by, reason=note.text)

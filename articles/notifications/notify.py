@@ -15,9 +15,10 @@ from django.contrib.auth import get_user_model
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from articles.audit import PUBLISHED, UPDATED
+from articles.audit import Action
 from articles.models import Article, AuditEntry, Notification, NotificationPreference, NotificationQuerySet, Release
 from articles.task_types import MAIL, NOTIFY
+from articles.workflow import Transition
 from scheduling.database import (
     NewId,
     Statement,
@@ -45,13 +46,13 @@ _SOON = timedelta(seconds=6)  # after which the authors of more articles are not
 _CHOSEN = ("notification_preference__desk", "notification_preference__mail")
 
 _BY_ACTION: Mapping[str, Notification.Kind] = {
-    "approve": Kind.APPROVED,
-    "reject": Kind.REJECTED,
-    "publish_now": Kind.PUBLISHED,
-    "publish_update": Kind.PUBLISHED,
-    "published": Kind.PUBLISHED,
-    "updated": Kind.PUBLISHED,
-    "pulled_back": Kind.PULLED_BACK,
+    Transition.APPROVE: Kind.APPROVED,
+    Transition.REJECT: Kind.REJECTED,
+    Transition.PUBLISH_NOW: Kind.PUBLISHED,
+    Transition.PUBLISH_UPDATE: Kind.PUBLISHED,
+    Action.PUBLISHED: Kind.PUBLISHED,
+    Action.UPDATED: Kind.PUBLISHED,
+    Action.PULLED_BACK: Kind.PULLED_BACK,
 }
 _BY_VERDICT: Mapping[int, Notification.Kind] = {
     Status.REJECTED: Kind.REJECTED,
@@ -90,7 +91,7 @@ def notify_authors_of_due(action: str, article_ids: Collection[int]) -> None:
     """
     if action not in _BY_ACTION:
         return
-    if action == UPDATED:
+    if action == Action.UPDATED:
         delete_unread(_overdue().filter(article__in=among(article_ids)))
     if len(article_ids) <= _AT_THE_SAME_TIME:
         notify_authors(action, article_ids)
@@ -117,7 +118,7 @@ def notify_authors(action: str, article_ids: Collection[int]) -> None:
     if mailed:
         found = Article.objects.filter(pk__in=among(mailed)).values_list("pk", "title", "author", "published_at")
         send(
-            Message(kind, pk, title, frozenset({author or 0}), at=since if action == PUBLISHED else None)
+            Message(kind, pk, title, frozenset({author or 0}), at=since if action == Action.PUBLISHED else None)
             for pk, title, author, since in found
         )
     write_for(_notifications_of_authors, shown, kind, action)
@@ -142,7 +143,7 @@ def _notifications_of_authors(ids: Collection[int], kind: Notification.Kind, act
         reason=Value(""),
         occasion=Value(""),
         in_desk=Value(True),  # noqa: FBT003 (it is no argument, but a column)
-        at=Coalesce("published_at", database_now()) if action == PUBLISHED else database_now(),
+        at=Coalesce("published_at", database_now()) if action == Action.PUBLISHED else database_now(),
     )
 
 
@@ -222,7 +223,7 @@ def responsible_users() -> frozenset[int]:
 
 
 def _kind(entry: AuditEntry) -> Notification.Kind | None:
-    if entry.action != "reviewed":
+    if entry.action != Action.REVIEWED:
         return _BY_ACTION.get(entry.action)
     update = entry.details.get("update")
     return _BY_VERDICT.get(getattr(Status, update.upper()) if update else entry.new_status or Status.DRAFT)

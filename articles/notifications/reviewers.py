@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from django.contrib.auth import get_user_model
 
-from articles.audit import FIRST_STAGE_AGAIN, PASSED_STAGE, PULLED_BACK, REVIEWED, contributor_ids
+from articles.audit import (
+    FIRST_STAGE_AGAIN,
+    Action,
+    contributor_ids,
+)
 from articles.models import Article, AuditEntry, Notification, ReviewProgress
 from articles.notifications.notify import Message, send
 from articles.permissions import REVIEW
@@ -17,7 +21,7 @@ Status = Article.Status
 
 _WAITS = (Status.MANUAL_REVIEW.name.lower(), Verdict.UNSURE)
 """What an entry says of an update that waits for a reviewer."""
-_DECIDED = (PASSED_STAGE, Transition.APPROVE, Transition.REJECT)
+_DECIDED = (Action.PASSED_STAGE, Transition.APPROVE, Transition.REJECT)
 
 
 def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
@@ -37,9 +41,9 @@ def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
 
 def _has_come(entry: AuditEntry) -> bool:
     """Whether the entry is about a text coming to a review stage."""
-    if entry.action == PASSED_STAGE or FIRST_STAGE_AGAIN in entry.details:
+    if entry.action == Action.PASSED_STAGE or FIRST_STAGE_AGAIN in entry.details:
         return True
-    if entry.action not in (Transition.SUBMIT, REVIEWED, PULLED_BACK):
+    if entry.action not in (Transition.SUBMIT, Action.REVIEWED, Action.PULLED_BACK):
         return False
     update = entry.details.get("update")
     return update in _WAITS if update else entry.new_status == Status.MANUAL_REVIEW

@@ -59,8 +59,6 @@ from articles.publishing.holds import (
     refuse_held as refuse_held,
 )
 from articles.publishing.previews import (
-    LINK as LINK,
-    UNLINK as UNLINK,
     is_creator_authorised as is_creator_authorised,
     make_preview_link as make_preview_link,
     open_link as open_link,
@@ -132,9 +130,7 @@ from articles.publishing.submissions import (
     submit as submit,
 )
 from articles.publishing.tags import (
-    DELETE_TAG as DELETE_TAG,
     NO_APPROVAL as NO_APPROVAL,
-    RENAME_TAG as RENAME_TAG,
     delete_tag as delete_tag,
     may_change as may_change,
     rename_tag as rename_tag,

@@ -7,7 +7,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from articles.audit import ASSIGN, Actor, record_annotation
+from articles.audit import (
+    Action,
+    Actor,
+    record_annotation,
+)
 from articles.exceptions import WithoutAccess
 from articles.models import Article, Notification, named
 from articles.notifications import notify_users, speaking_to
@@ -57,7 +61,7 @@ def record_assignment(article: Article, old: Article = NONE, *, by: Actor) -> No
         details["due_at"] = [moment and moment.isoformat() for moment in (old.due_at, article.due_at)]
     if not details:
         return
-    record_annotation(ASSIGN, article, by=by, **details)
+    record_annotation(Action.ASSIGN, article, by=by, **details)
     if article.owner is not None:
         notify_users(Notification.Kind.ASSIGNED, article, [article.owner.pk], by=by, reason=_due(article))
 

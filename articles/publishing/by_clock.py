@@ -13,7 +13,10 @@ from typing import Any
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Coalesce
 
-from articles.audit import PUBLISHED, UNPUBLISHED, record_due
+from articles.audit import (
+    Action,
+    record_due,
+)
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, emit
 from articles.models import Article
 from articles.task_types import PUBLISH, UNPUBLISH
@@ -31,18 +34,18 @@ SEEN = Q(unpublish_at__isnull=True) | Q(goes_live_at__lt=F("unpublish_at"))
 
 def store_published(ids: Collection[int]) -> None:
     """Store that these locked articles are live, since their instant. Without ids it only compiles."""
-    record_due(PUBLISHED, ids)
+    record_due(Action.PUBLISHED, ids)
     write_for(_published, ids)
-    emit(DueRecorded(PUBLISHED, ids))
+    emit(DueRecorded(Action.PUBLISHED, ids))
     if ids:
         emit(ArticlesPublished(ids))
 
 
 def store_unpublished(ids: Collection[int]) -> None:
     """Store that these locked articles have left the site at their time."""
-    record_due(UNPUBLISHED, ids)
+    record_due(Action.UNPUBLISHED, ids)
     write_for(_unpublished, ids)
-    emit(DueRecorded(UNPUBLISHED, ids))
+    emit(DueRecorded(Action.UNPUBLISHED, ids))
     emit(ArticlesUnpublished(ids, at_set_time=True))
 
 

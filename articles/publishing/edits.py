@@ -11,14 +11,9 @@ from django.utils.translation import gettext as _
 
 from articles.audit import (
     ANNOTATING,
-    CREATE,
-    EDIT,
     FIRST_STAGE_AGAIN,
-    KEEP_BYLINE,
-    PUBLISHED,
-    UNPUBLISHED,
-    UPDATED,
     WENT_LIVE_OVER,
+    Action,
     Actor,
     Notes,
     StateSnapshot,
@@ -95,7 +90,7 @@ def create(
     article.holds(Revision.objects.add(article, text, author=by))
     details = {"written_by": sorted(written_by), "copy_of": copy_of}
     given: dict[str, Any] = {name: value for name, value in details.items() if value}
-    record(CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision, **given)
+    record(Action.CREATE, article=article, by=by, before=StateSnapshot(), revision=article.revision, **given)
     record_assignment(article, by=by)
 
 
@@ -157,7 +152,7 @@ def _edit(
 
 def write_author(article: Article, author_id: int | None, *, by: Actor) -> None:
     """Give a locked article another author, which `by` has approved."""
-    with recorded(EDIT, article, by=by) as notes:
+    with recorded(Action.EDIT, article, by=by) as notes:
         notes.details |= {"changed": ["author"], "author": [article.author_id, author_id]}
         article.author_id = author_id
         store(article)
@@ -171,8 +166,10 @@ def is_as_seen(article: Article, seen: datetime) -> bool:
     """
     if article.changed_at == seen:
         return True
-    last = AuditEntry.objects.of(article).exclude(action__in=(*ANNOTATING, PUBLISHED, UNPUBLISHED)).first()
-    if last is None or last.action != UPDATED or last.user_id is not None or article.changed_at > last.at:
+    last = (
+        AuditEntry.objects.of(article).exclude(action__in=(*ANNOTATING, Action.PUBLISHED, Action.UNPUBLISHED)).first()
+    )
+    if last is None or last.action != Action.UPDATED or last.user_id is not None or article.changed_at > last.at:
         return False
     return _moment(last.details.get(WENT_LIVE_OVER)) == seen
 
@@ -202,7 +199,7 @@ def restore_revision(article: Article, *, number: int, by: Actor) -> None:
         raise RevisionGone
     changes = {name: getattr(revision, name) for name in Text.NAMES - {"tags"}}
     changes["tags"] = list(tags_named(revision.tags).values())
-    if not revision.byline and AuditEntry.objects.of(article).filter(action=KEEP_BYLINE).exists():
+    if not revision.byline and AuditEntry.objects.of(article).filter(action=Action.KEEP_BYLINE).exists():
         del changes["byline"]  # it keeps the name of an author whose account was deleted since
     note = _("Restored from revision %d") % number
     edit(article, by=by, changes=changes, note=note, written_by=writers(article, revision))
@@ -223,7 +220,7 @@ def _write(
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
     _check_times(article, others, by)
-    with recorded(EDIT, article, by=by) as notes:
+    with recorded(Action.EDIT, article, by=by) as notes:
         old_author = article.author_id
         for name, value in others.items():
             setattr(article, name, value)

@@ -6,16 +6,13 @@ from datetime import timedelta
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Actor, record
+from articles.audit import Action, Actor, record
 from articles.exceptions import ArticleError, RevisionGone
 from articles.models import Article, PreviewLink, Revision
 from articles.permissions import CHANGE, EDIT_ANY, may_act_without_session, require
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
 from scheduling.database import database_now, read_database_clock, retried
-
-LINK, UNLINK = "preview_link", "preview_revoked"
-"""The actions in the audit log."""
 
 LONGEST = timedelta(days=30)
 
@@ -50,7 +47,14 @@ def make_preview_link(
     link.created_by_id = by.pk
     link.save(force_insert=True)
     number = link.revision.number if link.revision else None
-    record(LINK, article=article, by=by, revision=number, link=str(link.pk), until=link.expires_at.isoformat())
+    record(
+        Action.PREVIEW_LINK,
+        article=article,
+        by=by,
+        revision=number,
+        link=str(link.pk),
+        until=link.expires_at.isoformat(),
+    )
     return link
 
 
@@ -87,5 +91,5 @@ def revoke_preview_link(link: PreviewLink, *, by: Actor) -> None:
     require(CHANGE, by, link.article)
     now = read_database_clock()
     if PreviewLink.objects.filter(pk=link.pk, revoked_at__isnull=True).update(revoked_at=now):
-        record(UNLINK, article=link.article, by=by, link=str(link.pk))
+        record(Action.PREVIEW_REVOKED, article=link.article, by=by, link=str(link.pk))
     link.refresh_from_db()

@@ -14,7 +14,12 @@ from uuid import UUID
 from django.db import DatabaseError
 from django.db.models import F, Q
 
-from articles.audit import PULLED_BACK, REVIEWED, Source, recorded, source
+from articles.audit import (
+    Action,
+    Source,
+    recorded,
+    source,
+)
 from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
 from articles.publishing.revisions import merge_update, pinned, under_review
@@ -101,7 +106,7 @@ def _locked(article_id: int) -> Article:
 def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     article = _locked(article_id)
     subject, revision = under_review(article)
-    with recorded(REVIEWED, article, by=None) as notes:
+    with recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
         settle(subject, TransitionContext(read_database_clock(), notes), revision)
         article.save(revise=False)
@@ -166,7 +171,7 @@ def _objection(revision: Revision) -> Opinion | None:
 
 
 def _pull_back_article(article: Article) -> bool:
-    with recorded(PULLED_BACK, article, by=None) as notes:
+    with recorded(Action.PULLED_BACK, article, by=None) as notes:
         revision = pinned(article)
         if (opinion := _objection(revision)) is None:
             return False
@@ -179,7 +184,7 @@ def _pull_back_article(article: Article) -> bool:
 
 def _pull_back_update(update: Update, opinion: Opinion) -> None:
     """The update becomes a draft again, unless it has a newer draft."""
-    with recorded(PULLED_BACK, update.article, by=None) as notes:
+    with recorded(Action.PULLED_BACK, update.article, by=None) as notes:
         revision, update.approved = update.approved, None
         assert revision is not None  # noqa: S101 (the caller found an objection to it)
         notes.revision, notes.details["update"] = revision.number, opinion.verdict

@@ -10,7 +10,10 @@ from typing import Any
 from django.db.models import F, Max, Q, prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from articles.audit import APPROVED, PULLED_BACK
+from articles.audit import (
+    APPROVED,
+    Action,
+)
 from articles.models import (
     Article,
     AuditEntry,
@@ -156,7 +159,7 @@ def last_approved(article: Article) -> Revision | None:
         return pending_update.approved
     if article.status in Article.Status.passed():
         return article.revisions.filter(number=article.revision).first()
-    entries = AuditEntry.objects.of(article).filter(APPROVED | Q(action=PULLED_BACK), revision__isnull=False)
+    entries = AuditEntry.objects.of(article).filter(APPROVED | Q(action=Action.PULLED_BACK), revision__isnull=False)
     number = entries.values_list("revision", flat=True).first()
     return article.revisions.filter(number=number).first() if number else None
 

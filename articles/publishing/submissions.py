@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
 
-from articles.audit import PASSED_STAGE, has_writer
+from articles.audit import (
+    Action,
+    has_writer,
+)
 from articles.exceptions import NotAllowed, ReasonMissing, RevisionChanged, RevisionMissing, StageChanged, WrongState
 from articles.models import Article, ReleaseMember, ReviewProgress, Revision, StageApproval, Update
 from articles.permissions import stage_refusal
@@ -105,7 +108,7 @@ def _pass_stage(
     article: Article, context: TransitionContext, progress: ReviewProgress, revision: Revision, by: Actor
 ) -> None:
     """The revision waits at the next stage; nothing else about the article changes."""
-    context.notes.action = PASSED_STAGE
+    context.notes.action = Action.PASSED_STAGE
     StageApproval.objects.create(
         article=article,
         revision=revision.number,

@@ -7,15 +7,12 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Actor, record_beside
+from articles.audit import Action, Actor, record_beside
 from articles.exceptions import NotAllowed
 from articles.models import Article, ProposedChange, Tag
 from articles.permissions import REVIEW, require
 from articles.review import applies, needs_second_person, propose, refuse_sensitive, set_values
 from scheduling.database import lock_by_ids, retried
-
-RENAME_TAG, DELETE_TAG = "rename_tag", "delete_tag"
-"""The actions in the audit log."""
 
 NO_APPROVAL = _("Approved articles have this tag; only users who may approve articles can change it.")
 
@@ -45,7 +42,7 @@ def _apply(tag: Tag, values: Mapping[str, Any], by: Actor) -> None:
 def _rename(tag: Tag, values: Mapping[str, Any], by: Actor, *, old_name: str) -> None:
     set_values(tag, values)
     tag.save()
-    record_beside(RENAME_TAG, title=tag.name, by=by, old_name=old_name)
+    record_beside(Action.RENAME_TAG, title=tag.name, by=by, old_name=old_name)
 
 
 @retried
@@ -53,7 +50,7 @@ def delete_tag(tag: Tag, *, by: Actor) -> None:
     """Delete a tag, also from its articles. Raises `NotAllowed` as `rename_tag` does."""
     require("articles.delete_tag", by)
     _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
-    record_beside(DELETE_TAG, title=tag.name, by=by)
+    record_beside(Action.DELETE_TAG, title=tag.name, by=by)
     tag.delete()
 
 

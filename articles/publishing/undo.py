@@ -8,7 +8,13 @@ from datetime import datetime
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from articles.audit import ANNOTATING, PASSED_STAGE, UNDONE, Actor, StateSnapshot, recorded
+from articles.audit import (
+    ANNOTATING,
+    Action,
+    Actor,
+    StateSnapshot,
+    recorded,
+)
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
@@ -31,7 +37,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     require(TRANSITIONS[transition].permission, by)
     lock(article)
     newest = _newest_entry(article, entry)
-    if newest.action == PASSED_STAGE:
+    if newest.action == Action.PASSED_STAGE:
         return _undo_stage(article, newest, by)
     _refuse_if_retimed(article, before, newest)
     require(TRANSITIONS[transition].permission, by, article)
@@ -39,7 +45,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     _refuse_if_live(article, transition, now)
     _refuse_past(transition, before, now)
     was_published = article.status == Status.PUBLISHED
-    with recorded(UNDONE, article, by=by) as notes:
+    with recorded(Action.UNDONE, article, by=by) as notes:
         notes.revision = article.revision
         for name in StateSnapshot.COLUMNS:
             setattr(article, name, getattr(before, name))
@@ -67,7 +73,7 @@ def _undo_stage(article: Article, passed: AuditEntry, by: Actor) -> None:
     )
     if not (ids := list(approval.values_list("pk", flat=True))):
         raise NotAllowed(_("Only the user who approved it at this stage can undo that."))
-    with recorded(UNDONE, article, by=by) as notes:
+    with recorded(Action.UNDONE, article, by=by) as notes:
         notes.revision, notes.details = passed.revision, dict(passed.details)
         delete_by_ids(StageApproval, ids)
 

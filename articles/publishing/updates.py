@@ -8,7 +8,10 @@ from typing import cast
 
 from django.db.models import Case, F, OuterRef, Subquery, Value, When
 
-from articles.audit import UPDATED, record_due
+from articles.audit import (
+    Action,
+    record_due,
+)
 from articles.events import ArticlesPublished, DueRecorded, emit
 from articles.images import update_uses
 from articles.models import Article, Correction, Revision, Text, Update
@@ -94,11 +97,11 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     sort_missing(set(article_ids) - locked.keys(), outcome)
     _busy.update(outcome.busy)
     if due:
-        record_due(UPDATED, outcome.done)
+        record_due(Action.UPDATED, outcome.done)
         adopt_all(due, {pk: locked[pk] for pk in outcome.done}, now)
         index(outcome.done)
         update_uses(outcome.done)
-        emit(DueRecorded(UPDATED, outcome.done))
+        emit(DueRecorded(Action.UPDATED, outcome.done))
         emit(ArticlesPublished(outcome.done))
     return outcome
 

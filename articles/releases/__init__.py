@@ -1,11 +1,7 @@
 """Releases: articles, updates and unpublishings that take effect together, in one transaction."""
 
 from articles.releases.dry_run import dry_run_release as dry_run_release
-from articles.releases.effects import TAKEN_BACK as TAKEN_BACK
 from articles.releases.manage import (
-    CREATED as CREATED,
-    JOINED as JOINED,
-    LEFT as LEFT,
     NAME_LENGTH as NAME_LENGTH,
     RIGHT as RIGHT,
     add_member as add_member,
@@ -27,13 +23,11 @@ from articles.releases.preflight_checks import (
     preflight as preflight,
 )
 from articles.releases.reconcile import (
-    FAILED as FAILED,
     reconcile_releases as reconcile_releases,
     sync_release_tasks as sync_release_tasks,
 )
 from articles.releases.run import (
     PATIENCE as PATIENCE,
-    RELEASED as RELEASED,
     date_release as date_release,
     release_due as release_due,
 )

@@ -7,7 +7,14 @@ from datetime import datetime
 
 from django.db.models import F
 
-from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED, WENT_LIVE_OVER, Actor, StateSnapshot, record_many, recorded
+from articles.audit import (
+    WENT_LIVE_OVER,
+    Action,
+    Actor,
+    StateSnapshot,
+    record_many,
+    recorded,
+)
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.images import update_uses
@@ -25,11 +32,8 @@ from articles.publishing import (
 from articles.search import index
 from scheduling.database import update_by_ids
 
-Action = ReleaseMember.Action
+MemberAction = ReleaseMember.Action
 Status = Article.Status
-
-TAKEN_BACK = "taken_back"
-"""The action in the audit log for an article that a roll-back restored."""
 
 
 def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: datetime, by: Actor | None) -> None:
@@ -42,13 +46,13 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
         for member in chosen:
             follow_clock(article_of(member), at)
         states = [StateSnapshot.of(article_of(member)) for member in chosen]
-        details = _went_live_over(chosen) if action == Action.UPDATE else None
+        details = _went_live_over(chosen) if action == MemberAction.UPDATE else None
         effect(release, chosen, at)
         changes = zip(map(article_of, chosen), states, strict=True)
         record_many(name, list(changes), by=by, release=release, details=details)
     states_before = ((one.pk, one.old_status, one.old_revision, one.title) for one in members)
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
-    update_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
+    update_uses([article_of(member).pk for member in members if member.action == MemberAction.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
 
 
@@ -97,9 +101,9 @@ def _unpublish(release: Release, members: Sequence[ReleaseMember], at: datetime)
 
 
 _EFFECTS: Mapping[ReleaseMember.Action, tuple[Callable[[Release, Sequence[ReleaseMember], datetime], None], str]] = {
-    Action.PUBLISH: (_publish, PUBLISHED),
-    Action.UPDATE: (_update, UPDATED),
-    Action.UNPUBLISH: (_unpublish, UNPUBLISHED),
+    MemberAction.PUBLISH: (_publish, Action.PUBLISHED),
+    MemberAction.UPDATE: (_update, Action.UPDATED),
+    MemberAction.UNPUBLISH: (_unpublish, Action.UNPUBLISHED),
 }
 """Action to its function and its name in the audit log."""
 
@@ -109,13 +113,13 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
 
     Raises `UnderEmbargo` for an unpublished article that readers may not see now.
     """
-    gone = {member.article_id for member in members if member.action == Action.PUBLISH and member.article_id}
+    gone = {member.article_id for member in members if member.action == MemberAction.PUBLISH and member.article_id}
     ping_of_vanishing(gone)
     restored = [member for member in members if _can_be_restored(release, member, at)]
     for member in restored:
         article = article_of(member)
-        with recorded(TAKEN_BACK, article, by=by, release=release):
-            _UNDOINGS[Action(member.action)](release, member, article, at)
+        with recorded(Action.TAKEN_BACK, article, by=by, release=release):
+            _UNDOINGS[MemberAction(member.action)](release, member, article, at)
             article.save(revise=False)
     emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
 
@@ -128,10 +132,10 @@ def _can_be_restored(release: Release, member: ReleaseMember, at: datetime) -> b
     article = member.article
     if article is None or article.status not in Status.passed():
         return False
-    if member.action == Action.UPDATE and member.old_revision is None:
+    if member.action == MemberAction.UPDATE and member.old_revision is None:
         return False
     is_over = article.unpublish_at is not None and article.unpublish_at <= at
-    return member.action != Action.UNPUBLISH or (_is_as_left_by(release, article) and not is_over)
+    return member.action != MemberAction.UNPUBLISH or (_is_as_left_by(release, article) and not is_over)
 
 
 def _undo_publish(release: Release, member: ReleaseMember, article: Article, at: datetime) -> None:
@@ -169,7 +173,7 @@ def _is_as_left_by(release: Release, article: Article) -> bool:
 
 
 _UNDOINGS: Mapping[ReleaseMember.Action, Callable[[Release, ReleaseMember, Article, datetime], None]] = {
-    Action.PUBLISH: _undo_publish,
-    Action.UPDATE: _undo_update,
-    Action.UNPUBLISH: _undo_unpublish,
+    MemberAction.PUBLISH: _undo_publish,
+    MemberAction.UPDATE: _undo_update,
+    MemberAction.UNPUBLISH: _undo_unpublish,
 }

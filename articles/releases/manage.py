@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, record, record_release, recorded
+from articles.audit import Action, Actor, record, record_release, recorded
 from articles.exceptions import (
     BelongsToRelease,
     NotAMember,
@@ -30,13 +30,11 @@ from articles.releases.run import date_release_on_commit
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
-Action = ReleaseMember.Action
+MemberAction = ReleaseMember.Action
 Status = Article.Status
 
 RIGHT = "articles.schedule_release"
 NAME_LENGTH = 120
-CREATED, JOINED, LEFT = "create_release", "joined_release", "left_release"
-"""The actions in the audit log for creating a release, and for adding and removing an article."""
 
 
 @retried
@@ -45,7 +43,7 @@ def create_release(*, name: str, by: Actor) -> Release:
     require(RIGHT, by)
     release = Release(name=_checked_name(name), created_by_id=by.pk)
     release.save()
-    record_release(CREATED, release, by=by)
+    record_release(Action.CREATE_RELEASE, release, by=by)
     return release
 
 
@@ -70,7 +68,7 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
         now = read_database_clock()  # it may have gone live while this waited for the lock
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
-        with recorded(JOINED, article, by=by, release=release) as notes:
+        with recorded(Action.JOINED_RELEASE, article, by=by, release=release) as notes:
             notes.details["planned"] = chosen.value
             member = release.members.filter(article=article).first() or ReleaseMember(release=release, article=article)
             is_new = member.pk is None
@@ -90,7 +88,7 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Actor) -> None
         if found is None:
             raise NotAMember
         if found.article is not None:
-            record(LEFT, article=found.article, by=by, release=release)
+            record(Action.LEFT_RELEASE, article=found.article, by=by, release=release)
         found.delete()
 
 
@@ -140,8 +138,8 @@ def reopen_release(release: Release, *, by: Actor) -> None:
         for member in members:
             if member.article is not None:
                 _refuse_other_release(release, member.article)
-                with recorded(JOINED, member.article, by=by, release=release):
-                    _clear_time(member.article, Action(member.action), now)
+                with recorded(Action.JOINED_RELEASE, member.article, by=by, release=release):
+                    _clear_time(member.article, MemberAction(member.action), now)
         release.publish_at = release.published_at = None
 
 
@@ -215,15 +213,15 @@ def _checked_name(name: str) -> str:
 def _checked_action(article: Article, action: str, now: datetime) -> ReleaseMember.Action:
     status = position_at(article, now).article
     is_live = status == Status.PUBLISHED
-    fitting = Action.UPDATE if is_live and article.pending_update else Action.PUBLISH
-    chosen = Action(action) if action else fitting
+    fitting = MemberAction.UPDATE if is_live and article.pending_update else MemberAction.PUBLISH
+    chosen = MemberAction(action) if action else fitting
     if status in (Status.UNPUBLISHED, Status.RETRACTED):
         text = _("“%(article)s” is “%(status)s”: republish it first.")
         raise WrongState(text % {"article": article, "status": Status(status).label})
-    if chosen == Action.PUBLISH and is_live:
+    if chosen == MemberAction.PUBLISH and is_live:
         text = _("“%(article)s” is live already: a release can publish its update, or unpublish it.")
         raise WrongState(text % {"article": article})
-    if chosen != Action.PUBLISH and not is_live and not (article.is_waiting and article.publish_at):
+    if chosen != MemberAction.PUBLISH and not is_live and not (article.is_waiting and article.publish_at):
         raise WrongState(_("“%(article)s” is not live: a release can only publish it.") % {"article": article})
     return chosen
 
@@ -240,11 +238,11 @@ def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -
     The row is written even without a time: on Galera, only that collides with another node that sets one.
     """
     update = article.pending_update
-    if action == Action.PUBLISH and position_at(article, now).article in TO_COME:
+    if action == MemberAction.PUBLISH and position_at(article, now).article in TO_COME:
         article.publish_at = None
         article.save(revise=False, savepoint=False)
         return
-    if action == Action.UPDATE and update is not None:
+    if action == MemberAction.UPDATE and update is not None:
         update.publish_at = None
         update.save()
     store(article)

@@ -7,7 +7,14 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from articles.audit import SAVE, Source, StateSnapshot, record_many, record_release, source
+from articles.audit import (
+    Action,
+    Source,
+    StateSnapshot,
+    record_many,
+    record_release,
+    source,
+)
 from articles.models import Article, Notification, Release, ReleaseMember, Update
 from articles.notifications import notify_of_release
 from articles.publishing import RECONCILE_WINDOW, sync_tasks
@@ -16,10 +23,7 @@ from articles.workflow import TO_COME
 from scheduling.database import lock_by_ids, read_database_clock, retried
 from scheduling.services import pending_times, set_tasks
 
-FAILED = "release_failed"
-"""The action in the audit log for a release that could not be published."""
-
-Action = ReleaseMember.Action
+MemberAction = ReleaseMember.Action
 
 
 def sync_release_tasks(release_ids: Collection[int]) -> None:
@@ -48,7 +52,7 @@ def fail(release: Release, reason: str) -> None:
     """Store that a locked release could not be published, and notify the users concerned. It keeps its members."""
     release.status, release.reason = Release.Status.FAILED, reason
     Release.objects.filter(pk=release.pk).update(status=release.status, reason=reason)
-    record_release(FAILED, release)
+    record_release(Action.RELEASE_FAILED, release)
     notify_of_release(Notification.Kind.FAILED, release)
 
 
@@ -75,17 +79,17 @@ def _reconcile(release_id: int) -> bool:
 @retried
 def _clear_times_of_members() -> int:
     members = ReleaseMember.objects.filter(holds=True)
-    timed = members.filter(action=Action.PUBLISH, article__publish_at__isnull=False)
+    timed = members.filter(action=MemberAction.PUBLISH, article__publish_at__isnull=False)
     articles = [article for article in _locked_articles(timed) if article.status in TO_COME]
     before = [StateSnapshot.of(article) for article in articles]
     for article in articles:
         article.publish_at = None
     Article.objects.filter(pk__in=[article.pk for article in articles]).update(publish_at=None)
-    updated = _locked_articles(members.filter(action=Action.UPDATE, article__update__publish_at__isnull=False))
+    updated = _locked_articles(members.filter(action=MemberAction.UPDATE, article__update__publish_at__isnull=False))
     Update.objects.filter(article__in=updated).update(publish_at=None)
     sync_tasks([article.pk for article in [*articles, *updated]])
     with source(Source.WORKER):
-        record_many(SAVE, list(zip(articles, before, strict=True)))
+        record_many(Action.SAVE, list(zip(articles, before, strict=True)))
     return len(articles) + len(updated)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from django.db import transaction
 
-from articles.audit import record_release
+from articles.audit import Action, record_release
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
 from articles.publishing import date_by_commit, wait_for_rows
@@ -18,9 +18,6 @@ from articles.releases.preflight_checks import find_problems, list_problems, loa
 from articles.releases.reconcile import fail, sync_release_tasks
 from scheduling.database import lock_by_ids, read_database_clock, retried
 from scheduling.registry import Drop, Postpone, Verdict
-
-RELEASED = "released"
-"""The action in the audit log for a release that was published at its time."""
 
 PATIENCE = 0.05  # seconds in total that releases wait for members while holding others
 _POLL = 0.005  # seconds between two attempts to lock members
@@ -66,7 +63,7 @@ def _close(release: Release, now: datetime) -> None:
     values = {name: getattr(release, name) for name in ("status", "published_at", "reason")}
     Release.objects.filter(pk=release.pk).update(**values)
     release.bind_members()
-    record_release(RELEASED, release)
+    record_release(Action.RELEASED, release)
     notify_of_release(Notification.Kind.PUBLISHED, release)
 
 

@@ -1,6 +1,8 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
-from articles.review.automatic_approval import CHANGE_POLICY as CHANGE_POLICY, choose_policy as choose_policy
+from articles.review.automatic_approval import (
+    choose_policy as choose_policy,
+)
 from articles.review.findings import (
     Finding as Finding,
     Opinion as Opinion,
@@ -16,9 +18,6 @@ from articles.review.pipeline import (
     takes_long as takes_long,
 )
 from articles.review.second_person import (
-    APPROVE_CHANGE as APPROVE_CHANGE,
-    PROPOSE_CHANGE as PROPOSE_CHANGE,
-    REJECT_CHANGE as REJECT_CHANGE,
     Comparison as Comparison,
     address_of_subject as address_of_subject,
     applies as applies,
@@ -34,7 +33,6 @@ from articles.review.second_person import (
     waits as waits,
 )
 from articles.review.stages import (
-    CHANGE_STAGES as CHANGE_STAGES,
     StageChoice as StageChoice,
     at_own_stage as at_own_stage,
     check_stages as check_stages,

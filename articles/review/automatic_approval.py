@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from articles.audit import Actor, record_beside
+from articles.audit import Action, Actor, record_beside
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy
 from articles.permissions import require
 from scheduling.database import lock_by_ids, retried
-
-CHANGE_POLICY = "change_review_policy"
-"""The action in the audit log."""
 
 PERMISSION = "articles.change_reviewpolicy"
 
@@ -25,4 +22,4 @@ def choose_policy(machine: str, *, by: Actor) -> None:
     before, policy.machine = policy.machine, machine
     if before != machine:
         policy.save()
-        record_beside(CHANGE_POLICY, title="", by=by, machine=[before, machine])
+        record_beside(Action.CHANGE_REVIEW_POLICY, title="", by=by, machine=[before, machine])

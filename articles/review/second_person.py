@@ -19,7 +19,7 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_noop
 
-from articles.audit import Actor, record_beside
+from articles.audit import Action, Actor, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing
 from articles.models import TITLE_LENGTH, Notification, ProposedChange, Translatable, named
 from articles.notifications import Message, send
@@ -30,9 +30,6 @@ from scheduling.database import lock_by_ids, read_database_clock, retried
 Kind = ProposedChange.Subject
 Values = Mapping[str, Any]
 F = TypeVar("F", bound=Callable[[Any, Values, Actor], None])
-
-PROPOSE_CHANGE, APPROVE_CHANGE, REJECT_CHANGE = "propose_change", "approve_change", "reject_change"
-"""The actions in the audit log."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ def propose(row: Any, values: Values, *, name: str, by: Actor) -> None:
     change.name, change.proposed_at = name[:TITLE_LENGTH], read_database_clock()
     change.proposed_by = sorted({*change.proposed_by, by.pk})
     change.save()
-    record_beside(PROPOSE_CHANGE, title=name, by=by, about=kind, subject=str(row.pk), values=dict(values))
+    record_beside(Action.PROPOSE_CHANGE, title=name, by=by, about=kind, subject=str(row.pk), values=dict(values))
     _notify(change, _reviewers() - {*change.proposed_by}, gettext_noop("It waits for another person to approve it."))
 
 
@@ -162,7 +159,7 @@ def approve_change(pk: int, *, version: str, by: Actor) -> None:
         raise ChangeAltered
     refuse_sensitive(*(value for value in change.values.values() if isinstance(value, str)))
     _RULES[change.subject].apply(row, change.values, by)
-    _end(change, APPROVE_CHANGE, by=by)
+    _end(change, Action.APPROVE_CHANGE, by=by)
     _notify(change, {*change.proposed_by}, gettext_noop("Approved by %(name)s."), name=named(by))
 
 
@@ -178,7 +175,7 @@ def reject_change(pk: int, *, by: Actor, reason: str = "") -> None:
         require(REVIEW, by)
         if not reason.strip():
             raise ReasonMissing(_("Enter the reason why the change is rejected."))
-    _end(change, REJECT_CHANGE, by=by, reason=reason.strip()[:500])
+    _end(change, Action.REJECT_CHANGE, by=by, reason=reason.strip()[:500])
     text = gettext_noop("Rejected by %(name)s: %(reason)s")
     _notify(change, {*change.proposed_by} - {by.pk}, text, name=named(by), reason=reason.strip()[:300])
 

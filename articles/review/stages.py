@@ -10,15 +10,12 @@ from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import Actor, record_beside
+from articles.audit import Action, Actor, record_beside
 from articles.exceptions import WrongState
 from articles.models import ReviewPolicy, ReviewStage, approved_by, stage_under_review
 from articles.permissions import REVIEW, require
 from articles.review.automatic_approval import PERMISSION
 from scheduling.database import lock_by_ids, retried
-
-CHANGE_STAGES = "change_review_stages"
-"""The action in the audit log."""
 
 Kind = ReviewStage.Kind
 
@@ -56,7 +53,7 @@ def choose_stages(stages: Sequence[StageChoice], *, by: Actor) -> None:
         values = {"position": position, "name": stage.name.strip(), "group": stage.group}
         ReviewStage.objects.update_or_create(kind=stage.kind, defaults=values)
     if (after := _described(ReviewStage.in_order())) != before:
-        record_beside(CHANGE_STAGES, title="", by=by, stages=[before, after])
+        record_beside(Action.CHANGE_REVIEW_STAGES, title="", by=by, stages=[before, after])
 
 
 def check_stages(stages: Sequence[StageChoice]) -> None:

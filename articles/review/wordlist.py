@@ -9,7 +9,10 @@ from itertools import islice, zip_longest
 
 from django.utils.translation import gettext as _
 
-from articles.audit import ADD_WORDS, CHANGE_WORDS, DELETE_WORDS, stamped
+from articles.audit import (
+    Action,
+    stamped,
+)
 from articles.models import LONGEST_WORD, AuditEntry, Levels, SensitiveWord, WordListVersion
 from articles.text import plain_form
 from scheduling.database import retried
@@ -65,7 +68,7 @@ def record_words(old: Levels, new: Levels) -> None:
     """Record which words were added, changed or deleted: `old` before, `new` after."""
     if old == new:
         return
-    action = CHANGE_WORDS if old and new else DELETE_WORDS if old else ADD_WORDS
+    action = Action.CHANGE_WORDS if old and new else Action.DELETE_WORDS if old else Action.ADD_WORDS
     none: Levels = {}
     pages = zip_longest(_pages(old), _pages(new), fillvalue=none)
     entries = [stamped(action, details={"old": before, "new": after}) for before, after in pages]

@@ -19,7 +19,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import TooManyAttempts
 
@@ -42,12 +45,12 @@ class LimitedCode(forms.Form):
         subject = str(self.user.pk)
         if wait := CODES.take(subject):
             if CODES.is_to_be_reported(subject):
-                self._record(LOCKED_OUT, limit=CODES.name)
+                self._record(Action.LOCKED_OUT, limit=CODES.name)
             raise TooManyAttempts(wait)
         try:
             code: str = super().clean_code()  # type: ignore[misc]
         except ValidationError:
-            self._record(LOG_IN_FAILED, reason="code")
+            self._record(Action.LOG_IN_FAILED, reason="code")
             raise
         if _USED.take(f"{subject}\n{''.join(filter(str.isalnum, code))}"):
             raise ValidationError(_("This code was used before. Wait for the next one."), code="used")

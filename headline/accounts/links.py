@@ -18,7 +18,11 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _, gettext_lazy, override
 
-from articles.audit import INVITE_USER, Actor, record_beside
+from articles.audit import (
+    Action,
+    Actor,
+    record_beside,
+)
 from articles.notifications import speaking_to
 from headline.api.models import is_service_account
 from scheduling.database import read_database_clock
@@ -76,7 +80,7 @@ def send_link(user: User) -> None:
 
 def invite(user: User, *, by: Actor) -> str:
     """Mail an invitation. Without a mail server: the link, to be handed over by the caller; else empty."""
-    record_beside(INVITE_USER, title=user.get_username(), by=by)
+    record_beside(Action.INVITE_USER, title=user.get_username(), by=by)
     if not can_mail():
         return link_of(user)
     send_link(user)

@@ -23,7 +23,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _, ngettext
 
-from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from headline.accounts import hashing
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
@@ -116,12 +119,12 @@ class Attempt:
         for limit, subject in self._counters():
             if wait := limit.take(subject):
                 if limit.is_to_be_reported(subject):
-                    self._record(LOCKED_OUT, limit=limit.name)
+                    self._record(Action.LOCKED_OUT, limit=limit.name)
                 raise TooManyAttempts(wait)
 
     def failed(self, **details: Any) -> None:
         """Record a wrong password, or an account that may not log in."""
-        self._record(LOG_IN_FAILED, **details)
+        self._record(Action.LOG_IN_FAILED, **details)
 
     def _record(self, action: str, **details: Any) -> None:
         record_beside(action, title=self.known_as, address=self.address, **details)

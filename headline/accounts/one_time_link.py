@@ -20,7 +20,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from articles.audit import SIGN_IN_LINK, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from headline.accounts.refusal import refusal
 from headline.api.models import is_service_account
 from scheduling.database import lock_by_ids, retried
@@ -53,7 +56,7 @@ def may_have_sign_in_link(user: User) -> bool:
 
 def sign_in_link(user: User) -> str:
     """A link with which the user signs in once, without password and second factor."""
-    record_beside(SIGN_IN_LINK, title=user.get_username())
+    record_beside(Action.SIGN_IN_LINK, title=user.get_username())
     parts = [urlsafe_base64_encode(force_bytes(user.pk)), _tokens.make_token(user)]
     return settings.SITE_URL + reverse("one_time_link", args=parts)
 

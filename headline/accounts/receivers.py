@@ -13,18 +13,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save, pre_sa
 from django.dispatch import Signal, receiver
 
 from articles.audit import (
-    ADD_GROUP,
-    ADD_SECOND_FACTOR,
-    ADD_USER,
-    CHANGE_GROUP,
-    CHANGE_PASSWORD,
-    CHANGE_USER,
-    DELETE_GROUP,
-    DELETE_USER,
-    LINK_IDENTITY,
-    NEW_RECOVERY_CODES,
-    REMOVE_SECOND_FACTOR,
-    UNLINK_IDENTITY,
+    Action,
     record_beside,
 )
 from articles.models import CalendarFeed
@@ -63,11 +52,11 @@ def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None
     changes: dict[str, Any] = instance._changes  # type: ignore[attr-defined]
     has_new_password: bool = instance._has_new_password  # type: ignore[attr-defined]
     if created:
-        record_beside(ADD_USER, title=instance.username, is_superuser=instance.is_superuser)
+        record_beside(Action.ADD_USER, title=instance.username, is_superuser=instance.is_superuser)
     elif changes:
-        record_beside(CHANGE_USER, title=instance.username, changes=changes)
+        record_beside(Action.CHANGE_USER, title=instance.username, changes=changes)
     if has_new_password:
-        record_beside(CHANGE_PASSWORD, title=instance.username)
+        record_beside(Action.CHANGE_PASSWORD, title=instance.username)
         end_unfinished_sign_ins(instance)
     is_deactivated = changes.get("is_active") == [True, False]
     if has_new_password or is_deactivated:
@@ -79,20 +68,20 @@ def record_user(instance: User, created: bool, raw: bool, **kwargs: Any) -> None
 @receiver(post_delete, sender=User)
 def record_deleted_user(instance: User, **kwargs: Any) -> None:
     """Record a deletion."""
-    record_beside(DELETE_USER, title=instance.username)
+    record_beside(Action.DELETE_USER, title=instance.username)
 
 
 @receiver(post_save, sender=Group)
 def record_group(instance: Group, created: bool, raw: bool, **kwargs: Any) -> None:
     """Record a save."""
     if not raw:
-        record_beside(ADD_GROUP if created else CHANGE_GROUP, title=instance.name)
+        record_beside(Action.ADD_GROUP if created else Action.CHANGE_GROUP, title=instance.name)
 
 
 @receiver(post_delete, sender=Group)
 def record_deleted_group(instance: Group, **kwargs: Any) -> None:
     """Record a deletion."""
-    record_beside(DELETE_GROUP, title=instance.name)
+    record_beside(Action.DELETE_GROUP, title=instance.name)
 
 
 @receiver(m2m_changed, sender=User.groups.through)
@@ -121,7 +110,9 @@ def _all_others(instance: Any, model: Any, is_reverse: bool) -> list[Any]:
 
 
 def _record_right(owner: User | Group, verb: str, rights: Collection[Any]) -> None:
-    action, title = (CHANGE_USER, owner.username) if isinstance(owner, User) else (CHANGE_GROUP, owner.name)
+    action, title = (
+        (Action.CHANGE_USER, owner.username) if isinstance(owner, User) else (Action.CHANGE_GROUP, owner.name)
+    )
     details: dict[str, Any] = {verb: sorted(map(_name, rights))}
     record_beside(action, title=title, **details)
 
@@ -135,7 +126,7 @@ def record_added_factor(instance: Authenticator, created: bool, raw: bool, **kwa
     """Record a new second factor or new recovery codes."""
     if created and not raw:
         is_codes = instance.type == Authenticator.Type.RECOVERY_CODES
-        action = NEW_RECOVERY_CODES if is_codes else ADD_SECOND_FACTOR
+        action = Action.NEW_RECOVERY_CODES if is_codes else Action.ADD_SECOND_FACTOR
         record_beside(action, title=instance.user.get_username(), kind=instance.type)
 
 
@@ -159,17 +150,17 @@ def revoke_calendar_feed(user: User, **kwargs: Any) -> None:
 def record_removed_factor(instance: Authenticator, **kwargs: Any) -> None:
     """Record a removed second factor; recovery codes are removed with the last one, and replaced by new ones."""
     if instance.type != Authenticator.Type.RECOVERY_CODES:
-        record_beside(REMOVE_SECOND_FACTOR, title=instance.user.get_username(), kind=instance.type)
+        record_beside(Action.REMOVE_SECOND_FACTOR, title=instance.user.get_username(), kind=instance.type)
 
 
 @receiver(post_save, sender=SocialAccount)
 def record_linked_identity(instance: SocialAccount, created: bool, raw: bool, **kwargs: Any) -> None:
     """Record that an account is linked to an identity of the provider."""
     if created and not raw:
-        record_beside(LINK_IDENTITY, title=instance.user.get_username())
+        record_beside(Action.LINK_IDENTITY, title=instance.user.get_username())
 
 
 @receiver(post_delete, sender=SocialAccount)
 def record_unlinked_identity(instance: SocialAccount, **kwargs: Any) -> None:
     """Record that it no longer is."""
-    record_beside(UNLINK_IDENTITY, title=instance.user.get_username())
+    record_beside(Action.UNLINK_IDENTITY, title=instance.user.get_username())

@@ -10,7 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import LOG_IN_FAILED, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 
@@ -60,5 +63,5 @@ def recorded_refusal(request: HttpRequest, reason: str, *, title: str = "") -> H
     """The page; the audit log records it, a limited number of times for each address."""
     address = address_of(request)
     if not REFUSALS.take(address):
-        record_beside(LOG_IN_FAILED, title=title, address=address, reason=reason)
+        record_beside(Action.LOG_IN_FAILED, title=title, address=address, reason=reason)
     return refusal(request, reason)

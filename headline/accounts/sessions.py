@@ -17,7 +17,10 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from articles.audit import END_SESSIONS, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from articles.text import format_time_briefly
 from headline.accounts.address import UNKNOWN_ADDRESS
 
@@ -72,7 +75,7 @@ def end_session(user: User, session: int) -> None:
     """End one session of the user, if it is open."""
     for row in UserSession.objects.filter(user=user, pk=session):
         row.end()
-        record_beside(END_SESSIONS, title=user.get_username(), count=1)
+        record_beside(Action.END_SESSIONS, title=user.get_username(), count=1)
 
 
 def end_sessions(user: User, *, except_key: str | None = None) -> int:
@@ -85,7 +88,7 @@ def end_sessions(user: User, *, except_key: str | None = None) -> int:
     Session.objects.filter(pk__in=keys).delete()
     UserSession.objects.filter(user=user).exclude(session_key=except_key or "").delete()
     if keys:
-        record_beside(END_SESSIONS, title=user.get_username(), count=len(keys))
+        record_beside(Action.END_SESSIONS, title=user.get_username(), count=len(keys))
     return len(keys)
 
 

@@ -11,7 +11,10 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from articles.audit import LOGGED_IN, record_beside
+from articles.audit import (
+    Action,
+    record_beside,
+)
 from headline.accounts import limits
 from headline.accounts.address import UNKNOWN_ADDRESS, address_of, full_address_of
 from headline.accounts.login_throttle import remember_device
@@ -34,7 +37,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """After the session has begun: record it; this browser is known to the user from now on."""
         response: HttpResponse = super().post_login(request, user, **options)
         methods = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
-        record_beside(LOGGED_IN, title="", by=user, address=address_of(request), methods=methods)
+        record_beside(Action.LOGGED_IN, title="", by=user, address=address_of(request), methods=methods)
         remember_device(response, user)
         limits.prune()
         return response

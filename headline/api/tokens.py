@@ -10,7 +10,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from articles.audit import ADD_TOKEN, REVOKE_TOKEN, Actor, record_beside
+from articles.audit import (
+    Action,
+    Actor,
+    record_beside,
+)
 from headline.api.models import ApiToken, Scope
 from scheduling.database import retried
 
@@ -25,7 +29,7 @@ def issue(
     """A token with which programs act as `user`, and its secret, which is not stored."""
     expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
-    _record(ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
+    _record(Action.ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
     others = ApiToken.objects.filter(user=user).exclude(pk=token.pk).select_related("user")
     for old in sorted(others, key=_last_activity, reverse=True)[MAX_TOKENS - 1 :]:
         revoke(old, by=by)
@@ -35,7 +39,7 @@ def issue(
 @retried
 def revoke(token: ApiToken, *, by: Actor | None = None) -> None:
     """Revoke a token; `by` None means because of a change of its owner's account."""
-    _record(REVOKE_TOKEN, token, by=by)
+    _record(Action.REVOKE_TOKEN, token, by=by)
     token.delete()
 
 

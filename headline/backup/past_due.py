@@ -21,7 +21,15 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest
 
 from articles import events
-from articles.audit import PUBLISHED, UNPUBLISHED, Source, StateSnapshot, record, record_many, record_release, source
+from articles.audit import (
+    Action,
+    Source,
+    StateSnapshot,
+    record,
+    record_many,
+    record_release,
+    source,
+)
 from articles.exchange import PastDue
 from articles.models import FEED_EPOCH, GOES_LIVE_COLUMNS, Article, BulkActionItem, Notification, Release, Update
 from articles.publishing import BY_CLOCK, publish_due, sync_tasks, update_due
@@ -203,8 +211,8 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
     settings.CDN_PURGE_URLS = []  # and no purge
     actions = {PastDue.HOLD: _record_held, PastDue.PUBLISH: _publish, PastDue.RESCHEDULE: _reschedule}
     with source(Source.COMMAND), transaction.atomic():
-        _record_passed(PUBLISHED, held.passed.published, _PUBLISHED)
-        _record_passed(UNPUBLISHED, held.passed.unpublished, _UNPUBLISHED)
+        _record_passed(Action.PUBLISHED, held.passed.published, _PUBLISHED)
+        _record_passed(Action.UNPUBLISHED, held.passed.unpublished, _UNPUBLISHED)
         return actions[choice](held)
 
 

@@ -19,7 +19,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.audit.log import EDIT
+from articles.audit import Action
 from articles.exceptions import ArticleError, NotAllowed, ReasonMissing
 from articles.models import Article, AuditEntry, Notification, Revision, SoftLock
 from articles.publishing import perform
@@ -47,7 +47,7 @@ SOURCES: Mapping[str, set[Status]] = {
     Transition.REPUBLISH: {Status.UNPUBLISHED},
     Transition.RETRACT: WAITING | {Status.PUBLISHED, Status.UNPUBLISHED},
     Transition.UNDO_RETRACTION: {Status.RETRACTED},
-    EDIT: set(Status) - {Status.RETRACTED},
+    Action.EDIT: set(Status) - {Status.RETRACTED},
 }
 PUBLISHING = {
     Transition.SCHEDULE,
@@ -57,8 +57,8 @@ PUBLISHING = {
     Transition.REPUBLISH,
 }
 MAY: Mapping[Role, set[str]] = {
-    Role.AUTHOR: {Transition.SUBMIT, EDIT},
-    Role.EDITOR: {Transition.SUBMIT, EDIT},
+    Role.AUTHOR: {Transition.SUBMIT, Action.EDIT},
+    Role.EDITOR: {Transition.SUBMIT, Action.EDIT},
     Role.REVIEWER: {Transition.APPROVE, Transition.REJECT},
     Role.PUBLISHER: {*PUBLISHING},
     Role.CHIEF: {*SOURCES},
@@ -73,7 +73,7 @@ REFUSED = "refused"
 
 def by_python(user: User, article: Article, action: str, moment: datetime) -> str:
     try:
-        if action == EDIT:
+        if action == Action.EDIT:
             publishing.edit(article, by=user, changes={"title": NEW_TITLE})
         else:
             perform(Transition(action), article, by=user, publish_at=moment, reason=REASON, notice=REASON, revision=1)
@@ -95,7 +95,7 @@ def by_command(user: User, article: Article, action: str, moment: datetime) -> s
 def by_api(user: User, article: Article, action: str, moment: datetime) -> str:
     client, address = APIClient(), f"/api/v1/desk/articles/{article.pk}/"
     client.force_authenticate(user)
-    if action == EDIT:
+    if action == Action.EDIT:
         response = client.patch(address, {"title": NEW_TITLE})
     else:
         body = {
@@ -114,9 +114,9 @@ def by_admin(user: User, article: Article, action: str, moment: datetime) -> str
     client.force_login(user)
     sent = {"title": article.title, "slug": article.slug, "author": article.author_id, "reason": REASON, "base": 1}
     sent["seen"] = Article.objects.get(pk=article.pk).changed_at.isoformat()
-    sent["title"] = NEW_TITLE if action == EDIT else article.title
+    sent["title"] = NEW_TITLE if action == Action.EDIT else article.title
     time = moment if action == Transition.SCHEDULE else article.publish_at
-    button = "_save" if action == EDIT else f"_step_{action}"
+    button = "_save" if action == Action.EDIT else f"_step_{action}"
     sent |= {"publish_at": wall(time), button: "1"}
     address = reverse("admin:articles_article_change", args=[article.pk])
     response = client.post(address, sent)
@@ -124,7 +124,7 @@ def by_admin(user: User, article: Article, action: str, moment: datetime) -> str
         response = client.post(address, response_to(response))
     if response.status_code == 200:
         assert response.context["errors"]
-    if action == EDIT and not AuditEntry.objects.filter(action=EDIT, article_id=article.pk).exists():
+    if action == Action.EDIT and not AuditEntry.objects.filter(action=Action.EDIT, article_id=article.pk).exists():
         return REFUSED  # the form has no field for it for users who may only read the text
     return {302: DONE, 200: REFUSED, 403: REFUSED}[response.status_code]
 
@@ -182,7 +182,7 @@ def test_each_right_from_each_source(source: str, role: Role) -> None:
 
     Who lacks the right is refused in the status that would allow it.
     """
-    actions = [action for action in SOURCES if (source, action) != ("command", EDIT)]
+    actions = [action for action in SOURCES if (source, action) != ("command", Action.EDIT)]
     check_rights(source, role, {action: _tried(SOURCES[action], action in MAY[role]) for action in actions})
 
 
@@ -259,7 +259,7 @@ def test_reviewers_claim_what_waits_for_them_from_every_source(
 def test_an_author_changes_and_submits_nothing_of_others(source: str) -> None:
     wen, article = make_member(Role.AUTHOR), article_in(Status.DRAFT, make_user("other"))
     before = everything(article)
-    for action in (Transition.SUBMIT,) if source == "command" else (Transition.SUBMIT, EDIT):
+    for action in (Transition.SUBMIT,) if source == "command" else (Transition.SUBMIT, Action.EDIT):
         assert BY_SOURCE[source](wen, article, action, soon()) in {NotAllowed.code, REFUSED}
     assert everything(article) == before
 

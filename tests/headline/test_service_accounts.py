@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.test import Client, RequestFactory
 from rest_framework.test import APIClient
 
-from articles.audit import LOG_IN_FAILED
+from articles.audit import Action
 from articles.models import AuditEntry
 from articles.roles import Role
 from headline.accounts.links import is_invited, link_of, may_have_link
@@ -80,7 +80,7 @@ def test_no_way_to_sign_in_lets_a_program_in(robot: User, settings: Any) -> None
     with pytest.raises(ImmediateHttpResponse) as stopped:
         SignInAdapter(request).login(request, robot)
     assert "It acts by tokens" in stopped.value.response.content.decode()
-    (refused,) = AuditEntry.objects.filter(action=LOG_IN_FAILED, details__reason="program")
+    (refused,) = AuditEntry.objects.filter(action=Action.LOG_IN_FAILED, details__reason="program")
     assert refused.article_title == "wire"
 
 

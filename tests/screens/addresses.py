@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
-from articles.audit.log import EDIT
+from articles.audit import Action
 from articles.models import Article, AuditEntry, BulkAction, Channel, Image, Release, SensitiveWord, Tag
 from articles.site.pagination import page_of
 from articles.site.streams import all_news
@@ -206,7 +206,7 @@ def _forms() -> dict[str, str]:
 
 def _entry() -> AuditEntry:
     """An audit entry with many details."""
-    return AuditEntry.objects.filter(action=EDIT).order_by("-pk")[0]
+    return AuditEntry.objects.filter(action=Action.EDIT).order_by("-pk")[0]
 
 
 def _change(model: str, pk: object) -> str:

@@ -2,148 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy as _
 
-from articles.audit import (
-    ADD_GROUP,
-    ADD_NOTE,
-    ADD_SECOND_FACTOR,
-    ADD_TOKEN,
-    ADD_USER,
-    ADD_WORDS,
-    ASSIGN,
-    CHANGE_GROUP,
-    CHANGE_PASSWORD,
-    CHANGE_USER,
-    CHANGE_WORDS,
-    CREATE,
-    DELETE,
-    DELETE_GROUP,
-    DELETE_NOTE,
-    DELETE_USER,
-    DELETE_WORDS,
-    EDIT,
-    EDIT_NOTE,
-    END_SESSIONS,
-    IMPORT,
-    INVITE_USER,
-    KEEP_BYLINE,
-    LINK_IDENTITY,
-    LOCKED_OUT,
-    LOG_IN_FAILED,
-    LOGGED_IN,
-    NEW_RECOVERY_CODES,
-    PASSED_STAGE,
-    PUBLISHED,
-    PULLED_BACK,
-    REMOVE_SECOND_FACTOR,
-    REOPEN_NOTE,
-    REPLY,
-    RESOLVE_NOTE,
-    REVIEWED,
-    REVOKE_TOKEN,
-    SAVE,
-    SIGN_IN_LINK,
-    UNDONE,
-    UNLINK_IDENTITY,
-    UNPUBLISHED,
-    UPDATED,
-)
+from articles.audit import ACTION_LABELS, label_of
 from articles.desk.audit.details import details_of
 from articles.desk.audit.instants import delay_of, seen_at, seen_before, who_of
 from articles.desk.bounded import BoundedAdmin
-from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
-from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
-from articles.releases import CREATED, FAILED as RELEASE_FAILED, JOINED, LEFT, RELEASED, TAKEN_BACK
-from articles.review import APPROVE_CHANGE, CHANGE_POLICY, CHANGE_STAGES, PROPOSE_CHANGE, REJECT_CHANGE
 from articles.text import format_time_briefly, format_time_exactly
-from articles.workflow import RELEASE_TRANSITIONS, TRANSITIONS, ReleaseTransition, Transition
 
-NAMES: Mapping[str, str | Promise] = {
-    CREATE: _("Created"),
-    EDIT: _("Edited"),
-    SAVE: _("Saved by the system"),
-    DELETE: _("Deleted"),
-    IMPORT: _("Imported"),
-    PUBLISHED: _("Went live"),
-    UNPUBLISHED: _("Unpublished on schedule"),
-    UPDATED: _("Update published"),
-    REVIEWED: _("Automatic review"),
-    PASSED_STAGE: _("Review stage passed"),
-    PULLED_BACK: _("Approval revoked"),
-    UNDONE: _("Undone"),
-    LINK: _("Preview link created"),
-    UNLINK: _("Preview link revoked"),
-    UPLOAD: _("Image uploaded"),
-    CHANGE_IMAGE: _("Image changed"),
-    DELETE_IMAGE: _("Image deleted"),
-    ADD_WORDS: _("Sensitive words added"),
-    CHANGE_WORDS: _("Sensitive words changed"),
-    DELETE_WORDS: _("Sensitive words deleted"),
-    LOGGED_IN: _("Logged in"),
-    LOG_IN_FAILED: _("Log-in failed"),
-    LOCKED_OUT: _("Log-in locked"),
-    SIGN_IN_LINK: _("One-time sign-in link created"),
-    END_SESSIONS: _("Sessions ended"),
-    ADD_SECOND_FACTOR: _("Second factor added"),
-    REMOVE_SECOND_FACTOR: _("Second factor removed"),
-    NEW_RECOVERY_CODES: _("Recovery codes created"),
-    LINK_IDENTITY: _("Single sign-on linked"),
-    UNLINK_IDENTITY: _("Single sign-on unlinked"),
-    ADD_USER: _("User added"),
-    INVITE_USER: _("Invitation sent"),
-    CHANGE_USER: _("User changed"),
-    DELETE_USER: _("User deleted"),
-    CHANGE_PASSWORD: _("Password changed"),
-    ADD_GROUP: _("Group added"),
-    CHANGE_GROUP: _("Group changed"),
-    DELETE_GROUP: _("Group deleted"),
-    ADD_TOKEN: _("API token added"),
-    REVOKE_TOKEN: _("API token revoked"),
-    CHANGE_POLICY: _("Review policy changed"),
-    ADD_NOTE: _("Note added"),
-    REPLY: _("Reply to a note"),
-    EDIT_NOTE: _("Note edited"),
-    DELETE_NOTE: _("Note deleted"),
-    RESOLVE_NOTE: _("Note resolved"),
-    REOPEN_NOTE: _("Note reopened"),
-    ASSIGN: _("Assigned"),
-    KEEP_BYLINE: _("Author’s name kept as byline"),
-    CHANGE_STAGES: _("Review stages changed"),
-    PROPOSE_CHANGE: _("Change proposed"),
-    APPROVE_CHANGE: _("Proposed change approved"),
-    REJECT_CHANGE: _("Proposed change rejected"),
-    RENAME_TAG: _("Tag renamed"),
-    DELETE_TAG: _("Tag deleted"),
-    **{transition.value: TRANSITIONS[transition].label for transition in Transition},
-    CREATED: _("Release created"),
-    JOINED: _("Added to a release"),
-    LEFT: _("Removed from a release"),
-    RELEASED: _("Release published"),
-    RELEASE_FAILED: _("Release failed"),
-    TAKEN_BACK: _("Rolled back with its release"),
-    **{transition.value: RELEASE_TRANSITIONS[transition].label for transition in ReleaseTransition},
-}
-"""Display names of audit actions."""
-
-SHOWN = 20
+HISTORY_LENGTH = 20
 """Entries shown below an article's form."""
-
-
-def name_of(action: str) -> str:
-    """The display name of an action, or its stored name."""
-    return str(NAMES.get(action, action))
 
 
 def history(subject: Article | Release) -> list[dict[str, str]]:
@@ -154,12 +31,12 @@ def history(subject: Article | Release) -> list[dict[str, str]]:
         {
             "about": entry.article_title,
             "when": format_time_exactly(seen_at(entry)),
-            "name": name_of(entry.action),
+            "name": label_of(entry.action),
             "who": who_of(entry),
             "change": " · ".join((*entry.differences(), *delay_of(entry))),
             "reason": entry.reason,
         }
-        for entry in entries.with_names()[:SHOWN]
+        for entry in entries.with_names()[:HISTORY_LENGTH]
     ]
 
 
@@ -170,7 +47,7 @@ class ActionFilter(admin.SimpleListFilter):
     parameter_name = "action"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(action, str(name)) for action, name in NAMES.items()]
+        return [(action, str(name)) for action, name in ACTION_LABELS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         return queryset.filter(action=self.value()) if self.value() else queryset
@@ -203,7 +80,7 @@ class AuditAdmin(BoundedAdmin):
     @admin.display(description=_("action"), ordering="action")
     def deed(self, entry: AuditEntry) -> str:
         """The action."""
-        return name_of(entry.action)
+        return label_of(entry.action)
 
     @admin.display(description=_("user"), ordering="user_name")
     def user(self, entry: AuditEntry) -> str | None:

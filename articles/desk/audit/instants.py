@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED
+from articles.audit import Action
 from articles.models import AuditEntry
-from articles.releases import RELEASED
 from articles.text import format_time_exactly
 
 NOTICEABLE = timedelta(seconds=1)
@@ -50,17 +49,23 @@ def seen_before(entry: AuditEntry) -> Iterator[str]:
 
 
 def _is_by_clock(entry: AuditEntry) -> bool:
-    return _is_due(entry) and entry.action != UPDATED
+    return _is_due(entry) and entry.action != Action.UPDATED
 
 
 def _is_due(entry: AuditEntry) -> bool:
     """Whether it happened to an article at its own time: both times of the entry are that."""
     is_own = entry.release_id is None and not entry.user_name
-    return is_own and entry.action in (PUBLISHED, UNPUBLISHED, UPDATED) and entry.old_time == entry.new_time
+    return (
+        is_own
+        and entry.action in (Action.PUBLISHED, Action.UNPUBLISHED, Action.UPDATED)
+        and entry.old_time == entry.new_time
+    )
 
 
 def _due_at(entry: AuditEntry) -> datetime | None:
     if _is_due(entry):
         return entry.old_time
-    is_of_release = entry.action == RELEASED or (entry.action == PUBLISHED and entry.release_id is not None)
+    is_of_release = entry.action == Action.RELEASED or (
+        entry.action == Action.PUBLISHED and entry.release_id is not None
+    )
     return entry.new_time if is_of_release and not entry.user_name else None

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 from icalendar import STATUS, TRANSP, Calendar, vDuration
 
-from articles.audit import DELETE, UPDATED
+from articles.audit import Action
 from articles.desk.calendar.collector import Collector, Row
 from articles.desk.calendar.entries import Entry, Kind, Mark, label
 from articles.desk.calendar.parameters import Choice
@@ -88,21 +88,21 @@ def removed_times(collector: FeedCollector) -> None:
 
 def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, AuditEntry]]:
     """The last known time by moment and article, and the audit entry that removed it."""
-    lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=DELETE))
-    shown = lost | Q(action=UPDATED) | Q(details__has_any_keys=[*Moment])
+    lost = Q(old_time__isnull=False) & (Q(new_time__isnull=True) | Q(action=Action.DELETE))
+    shown = lost | Q(action=Action.UPDATED) | Q(details__has_any_keys=[*Moment])
     rows = AuditEntry.objects.filter(shown, at__gte=since, article_id__isnull=False).latest_first()
     last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
     for entry in reversed(rows[:MOST]):
         article = entry.article_id or 0
         last |= {(moment, article): (time, entry) for moment, time in _times_in(entry)}
-        if entry.action == UPDATED and (Moment.UPDATE, article) in last:
+        if entry.action == Action.UPDATED and (Moment.UPDATE, article) in last:
             last[Moment.UPDATE, article] = last[Moment.UPDATE, article][0], entry
     return last
 
 
 def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
     """The times in an entry: the current one or, if removed, the previous one."""
-    if entry.old_time and (entry.new_time is None or entry.action == DELETE):
+    if entry.old_time and (entry.new_time is None or entry.action == Action.DELETE):
         yield Moment.PUBLISH, entry.old_time
     for moment in (Moment.UNPUBLISH, Moment.EMBARGO):
         old, new = entry.details.get(moment) or (None, None)
@@ -138,7 +138,7 @@ def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
         title=entry.article_title,
         article=entry.article_id,
         changed=entry.at,
-        is_cancelled=entry.action != UPDATED,
+        is_cancelled=entry.action != Action.UPDATED,
     )
 
 

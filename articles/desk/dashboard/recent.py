@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from articles.audit import UPDATED
+from articles.audit import Action
 from articles.desk.dashboard.risks import form_of
 from articles.desk.dashboard.upcoming import UPDATE
 from articles.models import GOES_LIVE_COLUMNS, Article, AuditEntry, Release, ReleaseMember
@@ -95,7 +95,7 @@ def _has_published(release: Release | None, article: Article) -> bool:
 
 def _updates(now: datetime) -> Iterator[Published]:
     last = AuditEntry.objects.aggregate(last=Max("id"))["last"] or 0
-    entries = AuditEntry.objects.filter(id__gt=last - _ENTRIES, action__in=(UPDATED, Transition.PUBLISH_UPDATE))
+    entries = AuditEntry.objects.filter(id__gt=last - _ENTRIES, action__in=(Action.UPDATED, Transition.PUBLISH_UPDATE))
     columns = ("at", "article_id", "article_title", "release_id", "user_name")  # a migration may change others
     latest = list(entries.latest_first().only(*columns)[:SHOWN])
     live = Article.objects.live(now).only("title").in_bulk([entry.article_id for entry in latest])

@@ -11,24 +11,7 @@ from datetime import datetime
 
 from django.utils.functional import Promise
 
-from articles.audit import (
-    ADD_NOTE,
-    ASSIGN,
-    CREATE,
-    DELETE_NOTE,
-    EDIT,
-    EDIT_NOTE,
-    IMPORT,
-    PUBLISHED,
-    REOPEN_NOTE,
-    REPLY,
-    RESOLVE_NOTE,
-    REVIEWED,
-    SAVE,
-    UNPUBLISHED,
-    UPDATED,
-)
-from articles.desk.audit.admin import name_of
+from articles.audit import Action, label_of
 from articles.desk.audit.details import details_of
 from articles.desk.audit.instants import delay_of, seen_at, who_of
 from articles.models import Article, AuditEntry
@@ -39,21 +22,21 @@ SHOWN = 30
 """Events that the tab shows, latest first."""
 
 ICONS = {
-    CREATE: "add",
-    EDIT: "edit",
-    IMPORT: "download",
-    SAVE: "edit",
-    PUBLISHED: "public",
-    UNPUBLISHED: "visibility_off",
-    UPDATED: "published_with_changes",
-    REVIEWED: "rule",
-    ADD_NOTE: "add_comment",
-    REPLY: "reply",
-    EDIT_NOTE: "edit_note",
-    DELETE_NOTE: "delete",
-    RESOLVE_NOTE: "check_circle",
-    REOPEN_NOTE: "undo",
-    ASSIGN: "assignment_ind",
+    Action.CREATE: "add",
+    Action.EDIT: "edit",
+    Action.IMPORT: "download",
+    Action.SAVE: "edit",
+    Action.PUBLISHED: "public",
+    Action.UNPUBLISHED: "visibility_off",
+    Action.UPDATED: "published_with_changes",
+    Action.REVIEWED: "rule",
+    Action.ADD_NOTE: "add_comment",
+    Action.REPLY: "reply",
+    Action.EDIT_NOTE: "edit_note",
+    Action.DELETE_NOTE: "delete",
+    Action.RESOLVE_NOTE: "check_circle",
+    Action.REOPEN_NOTE: "undo",
+    Action.ASSIGN: "assignment_ind",
     **{str(transition): rule.icon for transition, rule in TRANSITIONS.items()},
 }
 """Icons of Material Symbols by audit action."""
@@ -96,7 +79,7 @@ def _audited(article: Article) -> Iterable[Event]:
         times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
         yield Event(
             at=seen_at(entry),
-            title=name_of(entry.action),
+            title=label_of(entry.action),
             who=who_of(entry),
             icon=ICONS.get(entry.action, "circle"),
             changes=[*(("", change) for change in (*entry.differences(), *delay_of(entry))), *times, *others],

@@ -6,13 +6,17 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from articles.audit import ANNOTATING, EDIT, IMPORT, SAVE, Actor
-from articles.desk.audit.admin import name_of
+from articles.audit import (
+    ANNOTATING,
+    Action,
+    Actor,
+    label_of,
+)
 from articles.models import Article, AuditEntry, named
 from articles.pages import newest_number
 from articles.text import format_time_briefly
 
-WRITING = frozenset({EDIT, IMPORT, SAVE})
+WRITING = frozenset({Action.EDIT, Action.IMPORT, Action.SAVE})
 """Audit actions that save text."""
 
 
@@ -30,7 +34,7 @@ def happened(article: Article, base: str, reader: Actor) -> str:
         return _saved(named(user) if user else _("Another user"), is_own=user == reader)
     if last.action in WRITING:
         return _saved(last.who, is_own=last.user_id == reader.pk)
-    words = {"event": name_of(last.action), "who": last.who, "time": format_time_briefly(last.at)}
+    words = {"event": label_of(last.action), "who": last.who, "time": format_time_briefly(last.at)}
     return _("Since you opened this article: %(event)s (%(who)s, %(time)s).") % words
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import publishing
-from articles.audit import KEEP_BYLINE
+from articles.audit import Action
 from articles.models import Article, AuditEntry, Channel
 from articles.search import reconcile_index
 from tests.articles.factories import approve, make_article, make_editor, make_user, soon
@@ -122,7 +122,7 @@ def test_bylines_of_their_own_stay(lin: User) -> None:
     lin.delete()
     assert Article.objects.get(pk=with_byline.pk).byline == "Our reporters"
     assert Article.objects.get(pk=of_another.pk).byline == ""
-    assert not AuditEntry.objects.filter(action=KEEP_BYLINE).exists()
+    assert not AuditEntry.objects.filter(action=Action.KEEP_BYLINE).exists()
 
 
 def test_an_account_without_a_name_leaves_no_byline(lin: User) -> None:
@@ -181,7 +181,7 @@ def test_an_open_form_does_not_remove_the_name(lin: User) -> None:
 def test_each_article_has_an_audit_entry_with_who_deleted_the_account(lin: User, desk: Client) -> None:
     article = live(lin)
     delete_page(desk, lin)
-    entry = AuditEntry.objects.get(action=KEEP_BYLINE)
+    entry = AuditEntry.objects.get(action=Action.KEEP_BYLINE)
     assert (entry.article_id, entry.user_name, entry.source) == (article.pk, "root", AuditEntry.Source.ADMIN)
     assert entry.details == {"byline": "Lin Mei"}
     assert "Author’s name kept as byline" in desk.get(f"/admin/articles/auditentry/{entry.pk}/change/").text

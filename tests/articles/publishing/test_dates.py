@@ -10,7 +10,7 @@ import pytest
 from django.db import transaction
 
 from articles import publishing, releases
-from articles.audit import DELETE, PUBLISHED, UNPUBLISHED
+from articles.audit import Action
 from articles.models import Article, AuditEntry, Correction, Release
 from articles.task_types import PUBLISH, UPDATE
 from scheduling.database import read_database_clock
@@ -56,7 +56,7 @@ def test_deleting_what_only_the_clock_had_published_records_that_first(*, is_ove
     key = str(article.pk)
     article.delete()
     entries = AuditEntry.objects.exclude(action__in=("create", "save")).order_by("pk")
-    shown = [PUBLISHED, UNPUBLISHED, DELETE] if end else [PUBLISHED, DELETE]
+    shown = [Action.PUBLISHED, Action.UNPUBLISHED, Action.DELETE] if end else [Action.PUBLISHED, Action.DELETE]
     assert list(entries.values_list("action", flat=True)) == shown
     assert (entries[0].new_time, entries[0].source) == (begin, AuditEntry.Source.WORKER)
     task = TaskInfoLog.objects.get(task_type=PUBLISH, key=key)
@@ -65,7 +65,7 @@ def test_deleting_what_only_the_clock_had_published_records_that_first(*, is_ove
 
 def test_deleting_what_no_one_has_seen_records_nothing_else() -> None:
     make_article(status=APPROVED, publish_at=soon(hours=1)).delete()
-    assert not AuditEntry.objects.filter(action=PUBLISHED).exists()
+    assert not AuditEntry.objects.filter(action=Action.PUBLISHED).exists()
 
 
 def in_a_long_transaction(action: Callable[[], object]) -> datetime:

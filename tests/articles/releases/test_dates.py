@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from articles import publishing, releases
-from articles.audit import PUBLISHED, UNPUBLISHED
+from articles.audit import Action
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember
 from articles.task_types import PUBLISH, RELEASE
 from scheduling.models import TaskInfoLog
@@ -53,7 +53,7 @@ def test_a_release_that_unpublishes_what_only_the_clock_had_published_records_bo
     release = releases.create_release(name="End of the sale", by=irene)
     releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=irene)
     releases.publish_release_now(release, by=irene)
-    entries = AuditEntry.objects.of(article).filter(action__in=(PUBLISHED, UNPUBLISHED)).order_by("pk")
+    entries = AuditEntry.objects.of(article).filter(action__in=(Action.PUBLISHED, Action.UNPUBLISHED)).order_by("pk")
     steps = [(Status.APPROVED, Status.PUBLISHED), (Status.PUBLISHED, Status.UNPUBLISHED)]
     assert list(entries.values_list("old_status", "new_status")) == steps
     task = TaskInfoLog.objects.get(task_type=PUBLISH, key=str(article.pk))

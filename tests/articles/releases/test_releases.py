@@ -677,7 +677,7 @@ def test_a_roll_back_shows_nothing_that_was_unpublished_again(irene: User, way: 
         releases.publish_release_now(other, by=irene)
     releases.roll_back_release(release, by=irene)
     assert live_titles() == set()
-    assert not AuditEntry.objects.of(article).filter(action=releases.TAKEN_BACK).exists()
+    assert not AuditEntry.objects.of(article).filter(action="taken_back").exists()
 
 
 def test_an_article_whose_end_has_passed_unseen_by_workers_joins_no_release(irene: User) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from articles.audit import PUBLISHED, UNPUBLISHED, UPDATED
+from articles.audit import Action
 from articles.desk.audit.instants import delay_of, seen_at, seen_before
 from articles.desk.editor.activity import events
 from articles.models import AuditEntry
@@ -30,11 +30,11 @@ def after_an_outage(name: str) -> Situation:
 @pytest.mark.parametrize(
     ("name", "action", "title"),
     [
-        ("article", PUBLISHED, "Went live"),
-        ("embargo", PUBLISHED, "Went live"),
-        ("late_approval", PUBLISHED, "Went live"),
-        ("end", UNPUBLISHED, "Unpublished on schedule"),
-        ("end_without_record", UNPUBLISHED, "Unpublished on schedule"),
+        ("article", Action.PUBLISHED, "Went live"),
+        ("embargo", Action.PUBLISHED, "Went live"),
+        ("late_approval", Action.PUBLISHED, "Went live"),
+        ("end", Action.UNPUBLISHED, "Unpublished on schedule"),
+        ("end_without_record", Action.UNPUBLISHED, "Unpublished on schedule"),
     ],
 )
 def test_what_the_clock_shows_has_its_instant_and_says_when_it_was_recorded(name: str, action: str, title: str) -> None:
@@ -47,7 +47,8 @@ def test_what_the_clock_shows_has_its_instant_and_says_when_it_was_recorded(name
 
 
 @pytest.mark.parametrize(
-    ("name", "action", "title"), [("update", UPDATED, "Update published"), ("member", PUBLISHED, "Went live")]
+    ("name", "action", "title"),
+    [("update", Action.UPDATED, "Update published"), ("member", Action.PUBLISHED, "Went live")],
 )
 def test_what_a_worker_shows_has_the_time_of_that_and_says_when_it_was_due(name: str, action: str, title: str) -> None:
     made = after_an_outage(name)
@@ -63,7 +64,7 @@ def test_an_article_that_came_and_went_without_a_worker_has_both_in_their_order(
     assert [title for title in titles if title != "Created"] == ["Unpublished on schedule", "Went live"]
 
 
-@pytest.mark.parametrize("action", [PUBLISHED, UNPUBLISHED, UPDATED])
+@pytest.mark.parametrize("action", [Action.PUBLISHED, Action.UNPUBLISHED, Action.UPDATED])
 def test_what_comes_on_time_has_no_second_time(action: str) -> None:
     due = soon()
     entry = AuditEntry(action=action, at=due + timedelta(milliseconds=900), old_time=due, new_time=due)
@@ -72,7 +73,7 @@ def test_what_comes_on_time_has_no_second_time(action: str) -> None:
 
 def test_what_a_person_did_is_dated_by_that() -> None:
     due = soon(hours=-1)
-    entry = AuditEntry(action=PUBLISHED, at=soon(), old_time=due, new_time=due, user_name="alice")
+    entry = AuditEntry(action=Action.PUBLISHED, at=soon(), old_time=due, new_time=due, user_name="alice")
     assert (seen_at(entry), [*delay_of(entry)]) == (entry.at, [])
 
 
@@ -80,7 +81,7 @@ def test_history_release_and_audit_log_have_both_times() -> None:
     article, member = after_an_outage("article"), after_an_outage("member")
     client = Client()
     client.force_login(make_editor("alice"))
-    recorded = AuditEntry.objects.of(article.article).get(action=PUBLISHED).at
+    recorded = AuditEntry.objects.of(article.article).get(action=Action.PUBLISHED).at
     history = client.get(f"/admin/articles/article/{article.article.pk}/revisions/").text
     assert format_time_exactly(article.at) in history
     assert f"recorded {format_time_exactly(recorded)}" in history
