@@ -1,20 +1,19 @@
-"""Signal receivers: any save or deletion updates tasks, search index, audit log and caches in its transaction."""
+"""Signal receivers: saves by code that is not ours, deletions, and rows that pages name.
+
+Tasks, search index, audit log and caches change in the same transaction. Services call `publishing.store` instead.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Exists, OuterRef
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 from django.dispatch import receiver
-from django.utils import timezone
 
 from articles.audit import (
     Action,
     StateSnapshot,
-    is_recording,
     record,
 )
 from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, schedule_purge, topic_tag
@@ -24,7 +23,6 @@ from articles.models import (
     Article,
     Channel,
     Image,
-    ImageUse,
     Levels,
     Release,
     Tag,
@@ -33,24 +31,24 @@ from articles.models import (
     words_changed,
 )
 from articles.publishing import (
-    TIMES,
+    LIST_FIELDS,
+    SHOWN,
+    Change,
     cancel_all_tasks,
-    checked_time,
+    follow,
     follow_clock,
     keep_bylines,
+    of_other_code,
     refuse_held,
+    refuse_unstorable_times,
     review_again_soon,
-    sync_tasks_of,
 )
 from articles.releases import sync_release_tasks
 from articles.review import discard_changes, record_words
-from articles.search import index_stored
 from articles.task_types import RELEASE
 from articles.workflow import Transition
-from scheduling.database import clock, database_clock_set, database_now, read_database_clock
+from scheduling.database import clock, database_clock_set, read_database_clock
 from scheduling.services import cancel_keys
-
-_UPDATE: Any = Article._meta.get_field("update")
 
 
 @receiver(pre_delete, sender=get_user_model())
@@ -60,47 +58,27 @@ def keep_names_of_authors(instance: Any, **kwargs: Any) -> None:
 
 
 @receiver(pre_save, sender=Article)
-def refuse_times_of_members(instance: Article, **kwargs: Any) -> None:
-    """Refuse a time of its own for a member of a release; services have checked this already."""
-    gets_a_time = instance.publish_at is not None and "publish_at" in instance.changed_fields()
-    if instance.pk and gets_a_time and not is_recording():
+@of_other_code
+def refuse_times(instance: Article, **kwargs: Any) -> None:
+    """Refuse times that cannot be stored, and a time of its own for a member of a release."""
+    refuse_unstorable_times(instance)
+    if instance.pk and instance.publish_at is not None and "publish_at" in instance.changed_fields():
         refuse_held(Transition.SCHEDULE, [instance.pk])
 
 
-@receiver(pre_save, sender=Article)
-def refuse_times_out_of_range(instance: Article, **kwargs: Any) -> None:
-    """Refuse times that other rows, pages or databases cannot represent."""
-    for name in TIMES:
-        value = getattr(instance, name)
-        if isinstance(value, datetime) and timezone.is_aware(value):
-            checked_time(value)
+@receiver(post_save, sender=Article)
+@of_other_code
+def follow_save(instance: Article, created: bool, **kwargs: Any) -> None:
+    """What `publishing.store` does after the row is saved."""
+    follow(instance, Change.of(instance, created=created))
 
 
 @receiver(post_save, sender=Article)
-def sync_with_stored_row(instance: Article, created: bool, **kwargs: Any) -> None:
-    """Bring tasks, search entry and image uses in line with the stored row, which is read once.
-
-    Other processes may have written columns that this save did not.
-    """
-    rows = Article.objects.select_related("update", "search").defer("search__heading", "search__whole")
-    uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
-    stored: Any = rows.annotate(now=database_now(), uses_images=uses).get(pk=instance.pk)
-    if not _UPDATE.is_cached(instance):
-        _UPDATE.set_cached_value(instance, stored.pending_update)
-        if stored.pending_update is not None:
-            stored.pending_update.article = instance
-    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
-    index_stored(stored)
-    has_other_images = created or {"body", "cover"} & instance.changed_fields()
-    if has_other_images and (stored.uses_images or stored.cover or stored.images):
-        update_uses([instance.pk])
-
-
-@receiver(post_save, sender=Article)
+@of_other_code
 def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
-    """Record saves that no service records, such as those of other code."""
+    """Write the audit entry of the save."""
     changed = sorted(instance.changed_fields() - {"updated_at", "text_changed_at", "cleared_at"})
-    if is_recording() or not (created or changed):
+    if not (created or changed):
         return
     if created:
         record(Action.CREATE, article=instance, before=StateSnapshot())
@@ -112,6 +90,7 @@ def record_save(instance: Article, created: bool, **kwargs: Any) -> None:
 
 
 @receiver(post_save, sender=Update)
+@of_other_code
 def note_images_of_update(instance: Update, **kwargs: Any) -> None:
     """Record the use of the images in the update."""
     update_uses([instance.article_id])
@@ -178,30 +157,8 @@ def record_word_change(old: Levels, new: Levels, **kwargs: Any) -> None:
     record_words(old, new)
 
 
-_SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  # now, or once they are due
-_LIST_FIELDS = frozenset(
-    {"channel", "channel_id", "author", "author_id", "byline"}
-)  # decide which lists show the article
-_HIDING = frozenset({"status", "publish_at", "embargo_until", "unpublish_at"})  # may remove it, at once or later
 _INTERNAL = frozenset({"revision", "external_digest"})  # not shown to readers
 _NAMES = frozenset({"first_name", "last_name"})
-
-
-@receiver(post_save, sender=Article)
-def purge_saved(instance: Article, created: bool, **kwargs: Any) -> None:
-    """Invalidate the pages that show the article; all pages, if it was in other lists before."""
-    if _SHOWN & {instance.status, instance.as_loaded("status")}:
-        moved = not created and _LIST_FIELDS & instance.changed_fields()
-        purge_tags(SITE) if moved else purge_articles([instance.pk])
-    if not created and _HIDING & instance.changed_fields() and _was_live(instance):
-        schedule_purge(articles=[instance.pk])
-
-
-def _was_live(instance: Article) -> bool:
-    """Whether readers may have seen it before it was changed: by the clock, it goes live without being recorded."""
-    status, moment = instance.as_loaded("status"), instance.as_loaded("publish_at")
-    is_past = moment is not None and moment <= clock.now()
-    return status == Article.Status.PUBLISHED or (status in Article.Status.visible() and is_past)
 
 
 @receiver(pre_delete, sender=Article)
@@ -213,7 +170,7 @@ def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
 @receiver(pre_delete, sender=Article)
 def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """Invalidate the pages that showed the article."""
-    if instance.status in _SHOWN:
+    if instance.status in SHOWN:
         purge_tags(SITE)
         schedule_purge(tags=[SITE])
 
@@ -221,7 +178,7 @@ def purge_deleted(instance: Article, **kwargs: Any) -> None:
 @receiver(rows_changed)
 def purge_changed_rows(sender: Any, ids: frozenset[int] | None, fields: frozenset[str], **kwargs: Any) -> None:
     """Invalidate the pages that show these rows, changed by any statement."""
-    if sender is not Article or ids is None or _LIST_FIELDS & fields:
+    if sender is not Article or ids is None or LIST_FIELDS & fields:
         purge_tags(SITE)
     elif fields - _INTERNAL:
         purge_articles(ids)
@@ -232,7 +189,7 @@ def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None
     """Invalidate the lists of tags that an article got or lost."""
     if isinstance(instance, Tag) or action == "pre_clear":
         purge_tags(SITE)
-    elif action in ("post_add", "post_remove") and instance.status in _SHOWN:
+    elif action in ("post_add", "post_remove") and instance.status in SHOWN:
         purge_articles([instance.pk])
         purge_tags(*map(topic_tag, pk_set or ()))
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from scheduling.conf import conf
-from scheduling.database import EARLIEST, LATEST
+from scheduling.database import NoTimeZone, OutOfRange, storable
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
 from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
 
@@ -41,15 +40,12 @@ def checked_time(value: Any) -> datetime:
         raise InvalidTask(
             _("%(name)s must be a datetime, not %(kind)s") % {"name": "execute_time", "kind": type(value).__name__}
         )
-    if timezone.is_naive(value):
-        raise NaiveTime
     try:
-        moment = value.astimezone(UTC)
-    except OverflowError as error:
+        return storable(value)
+    except NoTimeZone as error:
+        raise NaiveTime from error
+    except OutOfRange as error:
         raise TimeOutOfRange from error
-    if not EARLIEST <= moment < LATEST:
-        raise TimeOutOfRange
-    return moment
 
 
 def checked_name(value: Any, *, what: str, length: int) -> str:

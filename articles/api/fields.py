@@ -15,7 +15,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from scheduling.database import EARLIEST, LATEST
+from scheduling.database import OutOfRange, storable
 from scheduling.services import rounded_up
 
 _UNENCODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)", re.ASCII)
@@ -31,10 +31,10 @@ class InstantField(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> datetime:
         """The time in UTC, rounded up to microseconds. Raises `ValidationError`."""
-        moment = super().to_internal_value(value)
-        if not EARLIEST <= moment < LATEST:
+        try:
+            return rounded_up(storable(super().to_internal_value(value)), value)
+        except OutOfRange:
             self.fail("out_of_range")
-        return rounded_up(moment, value)
 
     def enforce_timezone(self, value: datetime) -> datetime:
         """`value` in UTC. Raises `ValidationError`."""

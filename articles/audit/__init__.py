@@ -19,7 +19,6 @@ from articles.audit.log import (
     Notes as Notes,
     Source as Source,
     StateSnapshot as StateSnapshot,
-    is_recording as is_recording,
     present_source as present_source,
     record as record,
     record_annotation as record_annotation,
@@ -33,5 +32,4 @@ from articles.audit.log import (
     set_actor as set_actor,
     source as source,
     stamped as stamped,
-    unrecorded as unrecorded,
 )

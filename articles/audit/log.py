@@ -56,7 +56,6 @@ class AuditContext:
 
 _DEFAULT = AuditContext()
 _context: ContextVar[AuditContext] = ContextVar("audit_context", default=_DEFAULT)
-_is_recording: ContextVar[bool] = ContextVar("is_recording", default=False)
 
 
 @contextmanager
@@ -125,28 +124,12 @@ class Notes:
 def recorded(action: str, article: Article, *, by: Actor | None, release: Release | None = None) -> Iterator[Notes]:
     """Record the changes of this block to a locked `article` (for a `release`), unless it raises.
 
-    Signal receivers record nothing in the block. The block may fill in the `Notes` it gets.
+    The block may fill in the `Notes` it gets.
     """
     before, notes = StateSnapshot.of(article), Notes()
-    with unrecorded():
-        yield notes
+    yield notes
     action = notes.action or action
     record(action, article=article, by=by, before=before, revision=notes.revision, release=release, **notes.details)
-
-
-@contextmanager
-def unrecorded() -> Iterator[None]:
-    """Keep signal receivers from recording in this block: the caller records."""
-    token = _is_recording.set(True)
-    try:
-        yield
-    finally:
-        _is_recording.reset(token)
-
-
-def is_recording() -> bool:
-    """Whether a caller records the changes."""
-    return _is_recording.get()
 
 
 def record(

@@ -42,7 +42,6 @@ from articles.publishing.duplicates import duplicate as duplicate
 from articles.publishing.edits import (
     EDITABLE as EDITABLE,
     IN_REVIEW as IN_REVIEW,
-    TIMES as TIMES,
     apply_import as apply_import,
     create as create,
     edit as edit,
@@ -113,7 +112,6 @@ from articles.publishing.revisions import (
 from articles.publishing.row_queue import wait_for_rows as wait_for_rows
 from articles.publishing.schedules import (
     PAST as PAST,
-    checked_time as checked_time,
     refuse_embargo as refuse_embargo,
     refuse_past as refuse_past,
     reschedule_many as reschedule_many,
@@ -121,6 +119,16 @@ from articles.publishing.schedules import (
     schedule_many as schedule_many,
     set_embargo as set_embargo,
     unschedule as unschedule,
+)
+from articles.publishing.store import (
+    LIST_FIELDS as LIST_FIELDS,
+    SHOWN as SHOWN,
+    Change as Change,
+    follow as follow,
+    of_other_code as of_other_code,
+    refuse_unstorable_times as refuse_unstorable_times,
+    store as store,
+    store_update as store_update,
 )
 from articles.publishing.submissions import (
     approval_blocker as approval_blocker,
@@ -135,6 +143,7 @@ from articles.publishing.tags import (
     may_change as may_change,
     rename_tag as rename_tag,
 )
+from articles.publishing.times import TIMES as TIMES, checked_time as checked_time
 from articles.publishing.transitions import (
     Actor as Actor,
     description_of as description_of,
@@ -143,7 +152,6 @@ from articles.publishing.transitions import (
     position as position,
     position_at as position_at,
     possible_transitions as possible_transitions,
-    store as store,
 )
 from articles.publishing.updates import (
     adopt_all as adopt_all,

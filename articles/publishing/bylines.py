@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from articles.audit import Actor, record_bylines
 from articles.models import Article, ProposedChange, Revision, Update, named
 from articles.publishing.revisions import copy_findings
+from articles.publishing.store import store_update
 from articles.review import applies, needs_second_person, propose, set_values
 from articles.search import index
 from scheduling.database import among, lock_by_ids
@@ -80,7 +81,7 @@ def _sign(update: Update, name: str) -> None:
         revision = getattr(update, part)
         if revision is not None and not revision.byline:
             setattr(update, part, _signed(update.article, revision, name))
-    update.save()
+    store_update(update)
 
 
 def _signed(article: Article, revision: Revision, name: str) -> Revision:

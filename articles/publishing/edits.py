@@ -19,7 +19,6 @@ from articles.audit import (
     StateSnapshot,
     record,
     recorded,
-    unrecorded,
     writers,
 )
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
@@ -42,15 +41,16 @@ from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
-from articles.publishing.schedules import checked_time, refuse_empty_span, refuse_past_times
+from articles.publishing.schedules import refuse_empty_span, refuse_past_times
+from articles.publishing.store import store, store_update
 from articles.publishing.submissions import review_text_again
-from articles.publishing.transitions import lock, position_at, refuse_impossible, store
+from articles.publishing.times import TIMES, checked_time
+from articles.publishing.transitions import lock, position_at, refuse_impossible
 from articles.review import needs_second_person, propose
 from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import read_database_clock, retried
 
-TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
 EDITABLE = TIMES | Text.NAMES | ASSIGNMENT | {"author"}
 IN_REVIEW = Article.Status.in_review()
 
@@ -81,8 +81,7 @@ def create(
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
     check_assignment(article)
     article.pk, article._state.adding = None, True  # also after a transaction that stored it was rolled back
-    with unrecorded():
-        article.save(revise=False)
+    store(article)
     article.tags.set(tags)
     text = Text.of(article)
     refuse_foreign_media(text)
@@ -209,9 +208,8 @@ def apply_import(article: Article, *, changes: Mapping[str, Any], note: str) -> 
     """Write imported text to a locked article, without an author; a retracted article is not changed."""
     if article.status == Article.Status.RETRACTED:
         return
-    with unrecorded():
-        _write_text(article, changes, None, Notes(details={"changed": []}), note=note, correction="")
-        store(article)
+    _write_text(article, changes, None, Notes(details={"changed": []}), note=note, correction="")
+    store(article)
 
 
 def _write(
@@ -267,7 +265,7 @@ def _write_update(article: Article, revision: Revision, notes: Notes) -> None:
         _review_again(update, revision, notes)
     else:
         update.status = Article.Status.DRAFT
-    update.save()
+    store_update(update)
 
 
 def _review_again(subject: Article | Update, revision: Revision, notes: Notes) -> None:

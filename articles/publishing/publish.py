@@ -10,7 +10,6 @@ from django.contrib.auth import get_user_model
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import unrecorded
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangeGone, InvalidSchedule, RetractionNoticeMissing
 from articles.models import Article, ProposedChange, due_at, over_at
@@ -18,6 +17,7 @@ from articles.publishing.by_clock import SEEN, store_passed, store_published, st
 from articles.publishing.edits import write_author
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
+from articles.publishing.store import store
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
 from articles.review import applies, discard_changes, needs_second_person, propose, refuse_sensitive
 from articles.workflow import Transition
@@ -135,8 +135,7 @@ def _apply(article: Article, values: Mapping[str, Any], by: Actor) -> None:
         write_author(article, values["author_id"], by=by)
     if "retraction_notice" in values:
         article.retraction_notice = values["retraction_notice"]
-        with unrecorded():
-            article.save(revise=False, savepoint=False)
+        store(article)
 
 
 @dataclass

@@ -24,6 +24,7 @@ from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
+from articles.publishing.store import store, store_update
 from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock, position_at
 from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
@@ -109,7 +110,7 @@ def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     with recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
         settle(subject, TransitionContext(read_database_clock(), notes), revision)
-        article.save(revise=False)
+        store(article)
 
 
 def review_again_soon() -> None:
@@ -178,7 +179,7 @@ def _pull_back_article(article: Article) -> bool:
         notes.revision = revision.number
         decide(article, revision, opinion)
         merge_update(article)
-        article.save(revise=False)
+        store(article)
     return True
 
 
@@ -191,8 +192,8 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
         if update.draft is None:
             update.draft = revision
             decide(update, revision, opinion)
-        update.save()
-        update.article.save(revise=False)
+        store_update(update)
+        store(update.article)
 
 
 def reconcile_reviews() -> int:

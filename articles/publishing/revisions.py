@@ -28,6 +28,7 @@ from articles.models import (
     context_of,
 )
 from articles.publishing.resolve import tags_named
+from articles.publishing.store import store_update
 from articles.publishing.transitions import lock
 from scheduling.database import lock_by_ids, retried
 
@@ -91,7 +92,7 @@ def under_review(article: Article) -> tuple[Article | Update, Revision]:
     if pending_update and pending_update.draft:
         pending_update.draft, was = _with_context(article, pending_update.draft), pending_update.draft
         if pending_update.draft != was:
-            pending_update.save()
+            store_update(pending_update)
         return pending_update, pending_update.draft
     found = pinned(article)
     revision = _with_context(article, found)
@@ -202,7 +203,7 @@ def date_corrections(article: Article, *, at: datetime) -> None:
 def keep_or_drop(update: Update) -> None:
     """Save an update, or delete it if it is empty."""
     if update.draft or update.approved:
-        update.save()
+        store_update(update)
         return
     update.delete()
     update.article._state.fields_cache.pop("update", None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F, Value
 from django.db.models.expressions import Combinable
-from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
@@ -18,11 +17,12 @@ from articles.models import GOES_LIVE_COLUMNS, Article
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks_at
 from articles.publishing.revisions import renumber
+from articles.publishing.times import checked_time
 from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
-from scheduling.database import EARLIEST, LATEST, among, lock_by_ids, read_database_clock, retried
-from scheduling.exceptions import NaiveTime, TimeOutOfRange
+from scheduling.database import among, lock_by_ids, read_database_clock, retried
+from scheduling.exceptions import TimeOutOfRange
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
@@ -190,19 +190,6 @@ def unschedule(article: Article, *, by: Actor) -> None:
     """Remove the time to go live; the article keeps its text and its approval."""
     with transition(Transition.UNSCHEDULE, article, by=by):
         article.publish_at = None
-
-
-def checked_time(value: datetime) -> datetime:
-    """`value` in UTC. Raises `InvalidSchedule`."""
-    if timezone.is_naive(value):
-        raise InvalidSchedule(NaiveTime.message)
-    try:
-        moment = value.astimezone(UTC)
-    except OverflowError as error:
-        raise InvalidSchedule(TimeOutOfRange.message) from error
-    if not EARLIEST <= moment < LATEST:
-        raise InvalidSchedule(TimeOutOfRange.message)
-    return moment
 
 
 def refuse_past(moment: datetime, now: datetime, *, by: Actor, at_once: bool = False) -> None:

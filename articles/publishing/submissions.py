@@ -19,6 +19,7 @@ from articles.publishing.holds import held
 from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
 from articles.publishing.run_review import review_text, review_text_again as review_text_again
+from articles.publishing.store import store_update
 from articles.publishing.transitions import Actor, TransitionContext, lock, performs, set_target_status, transition
 from articles.workflow import Transition
 from scheduling.database import retried
@@ -162,7 +163,7 @@ def settle(subject: Article | Update, context: TransitionContext, revision: Revi
         if subject.status in Status.waiting():
             _approve_update(subject, context)
         else:
-            subject.save()
+            store_update(subject)
 
 
 def _approve_update(update: Update, context: TransitionContext) -> None:
@@ -173,7 +174,7 @@ def _approve_update(update: Update, context: TransitionContext) -> None:
     if not waits and not held([article.pk], ReleaseMember.Action.UPDATE):
         adopt(update, at=context.now)
     else:
-        update.save()
+        store_update(update)
 
 
 def approval_blocker(revision: Revision) -> str:

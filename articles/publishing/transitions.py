@@ -19,7 +19,7 @@ from articles.permissions import require as require
 from articles.publishing.by_clock import follow_clock
 from articles.publishing.dating import date_on_commit
 from articles.publishing.holds import held_transitions, refuse_held
-from articles.publishing.reconcile import sync_tasks
+from articles.publishing.store import store
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
 from scheduling.database import lock_by_ids, read_database_clock
 
@@ -94,16 +94,6 @@ def lock(article: Article) -> None:
     except Article.DoesNotExist as error:
         raise ArticleGone from error
     article._state.adding = False  # `Article(pk=...)` is enough to lock, and now stands for a stored row
-
-
-def store(article: Article, *, now: datetime | None = None) -> None:
-    """Save a locked article if it was changed, and in any case bring its tasks in line: its update may have changed."""
-    if now and article.is_cleared_by(article.changed_fields(), now):  # or by an expression, which is read on access
-        article.cleared_at = now
-    if article.changed_fields():
-        article.save(revise=False, savepoint=False)
-    else:
-        sync_tasks([article.pk])
 
 
 def set_target_status(transition: Transition, subject: Article | Update) -> None:

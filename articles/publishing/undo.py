@@ -19,7 +19,8 @@ from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
-from articles.publishing.transitions import lock, position_at, store
+from articles.publishing.store import store
+from articles.publishing.transitions import lock, position_at
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import delete_by_ids, read_database_clock, retried
 

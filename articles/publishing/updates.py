@@ -20,7 +20,9 @@ from articles.publishing.publish import Outcome, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.publishing.row_queue import wait_for_rows
-from articles.publishing.schedules import checked_time, refuse_past
+from articles.publishing.schedules import refuse_past
+from articles.publishing.store import store_update
+from articles.publishing.times import checked_time
 from articles.publishing.transitions import Actor, performs, transition
 from articles.search import index
 from articles.workflow import Transition
@@ -142,5 +144,5 @@ def date_updates(article_ids: Collection[int], committed_at: datetime) -> None:
 
 def _set_time(article: Article, moment: datetime | None) -> None:
     article.update.publish_at = moment
-    article.update.save()
+    store_update(article.update)
     renumber(article)

@@ -27,6 +27,8 @@ from articles.publishing import (
     pinned,
     put_into_columns,
     refuse_embargo,
+    store,
+    store_update,
     sync_tasks,
 )
 from articles.search import index
@@ -120,7 +122,7 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
         article = article_of(member)
         with recorded(Action.TAKEN_BACK, article, by=by, release=release):
             _UNDOINGS[MemberAction(member.action)](release, member, article, at)
-            article.save(revise=False)
+            store(article)
     emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
 
 
@@ -151,7 +153,7 @@ def _undo_update(release: Release, member: ReleaseMember, article: Article, at: 
         return
     update = article.pending_update or Update(article=article)
     update.approved, update.publish_at = update.approved or live, None
-    update.save()
+    store_update(update)
     put_into_columns(article, before)
     article.text_changed_at = at
     Correction.objects.filter(article=article, published_at__gte=release.published_at).delete()

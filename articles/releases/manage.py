@@ -23,7 +23,16 @@ from articles.exceptions import (
 from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
 from articles.permissions import require
-from articles.publishing import checked_time, lock, membership, position_at, refusal_of, refuse_past, store
+from articles.publishing import (
+    checked_time,
+    lock,
+    membership,
+    position_at,
+    refusal_of,
+    refuse_past,
+    store,
+    store_update,
+)
 from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.run import date_release_on_commit
@@ -240,9 +249,9 @@ def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -
     update = article.pending_update
     if action == MemberAction.PUBLISH and position_at(article, now).article in TO_COME:
         article.publish_at = None
-        article.save(revise=False, savepoint=False)
+        store(article, always=True)
         return
     if action == MemberAction.UPDATE and update is not None:
         update.publish_at = None
-        update.save()
+        store_update(update)
     store(article)

@@ -18,7 +18,7 @@ from scheduling.validation import PRIORITIES, rounded_up
 Status = TaskInfoLog.Status
 
 
-class InstantField(serializers.DateTimeField):
+class TaskTimeField(serializers.DateTimeField):
     """A time as written: one without an offset stays naive, and the services refuse it."""
 
     def to_internal_value(self, value: Any) -> datetime:
@@ -105,7 +105,7 @@ class NewTaskSerializer(Strict):
     """A task to be added. A pending task with the same type and key is changed instead."""
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
-    execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    execute_time = TaskTimeField(help_text=_("With an offset; now or earlier means at once."))
     parameters = ParametersField(default=dict)
     priority = PriorityField()
     key = serializers.CharField(max_length=KEY_LENGTH, trim_whitespace=False, allow_null=True, default=None)
@@ -114,7 +114,7 @@ class NewTaskSerializer(Strict):
 class RescheduleSerializer(Strict):
     """The new due time of a pending task."""
 
-    execute_time = InstantField(help_text=_("With an offset; now or earlier means at once."))
+    execute_time = TaskTimeField(help_text=_("With an offset; now or earlier means at once."))
 
 
 class PollSerializer(Strict):

@@ -38,7 +38,13 @@ from scheduling.database.server_clock import (
     is_read_only as is_read_only,
     read_database_clock as read_database_clock,
 )
-from scheduling.database.times import EARLIEST as EARLIEST, LATEST as LATEST
+from scheduling.database.times import (
+    EARLIEST as EARLIEST,
+    LATEST as LATEST,
+    NoTimeZone as NoTimeZone,
+    OutOfRange as OutOfRange,
+    storable as storable,
+)
 from scheduling.database.transactions import (
     Collision as Collision,
     duplicates_collide as duplicates_collide,

@@ -130,8 +130,8 @@ MUTANTS = (
     _mutant(
         "an executed task is deleted",
         _RUNNING,
-        "delete_by_ids([task.task_id for task in done] + list(dropped))",
-        "delete_by_ids(list(dropped))",
+        "delete_tasks([task.task_id for task in done] + list(dropped))",
+        "delete_tasks(list(dropped))",
         TWICE,
         faults=_HINTS,
     ),
@@ -195,7 +195,7 @@ MUTANTS = (
     ),
     _mutant(
         "a saved article has its task",
-        "articles/signals.py",
+        "articles/publishing/store.py",
         "    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))\n",
         "",
         LATE,
@@ -204,7 +204,7 @@ MUTANTS = (
     _mutant(
         "a publication is recorded",
         "articles/publishing/by_clock.py",
-        "    record_due(PUBLISHED, ids)\n",
+        "    record_due(Action.PUBLISHED, ids)\n",
         "",
         LOST,
         faults=_CALM,

@@ -1,0 +1,141 @@
+"""Storing an article: its row, and what follows from it, in one transaction and one order.
+
+Services call `store`. Signals remain for code that is not ours: a receiver decorated with `of_other_code` is not called
+while a service stores, and calls the same steps for a plain `article.save()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, Self
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from articles.cache import SITE, purge_articles, purge_tags, schedule_purge
+from articles.images import update_uses
+from articles.models import Article, ImageUse, Update
+from articles.publishing.reconcile import sync_tasks, sync_tasks_of
+from articles.publishing.times import TIMES, checked_time
+from articles.search import index_stored
+from scheduling.database import clock, database_now
+
+SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  #: to readers, now or once they are due
+LIST_FIELDS = frozenset({"channel", "channel_id", "author", "author_id", "byline"})  #: decide which lists show it
+_HIDING = frozenset({"status", "publish_at", "embargo_until", "unpublish_at"})  # may remove it, at once or later
+_UPDATE: Any = Article._meta.get_field("update")
+
+_is_storing: ContextVar[bool] = ContextVar("is_storing", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a save changes; taken before the save, or in a receiver of its signals."""
+
+    created: bool
+    fields: frozenset[str]
+    old_status: int
+    was_live: bool  #: for readers, by the clock: it goes live without being recorded
+
+    @classmethod
+    def of(cls, article: Article, *, created: bool) -> Self:
+        """The unsaved changes of `article`."""
+        status, due = article.as_loaded("status"), article.as_loaded("publish_at")
+        is_due = status in Article.Status.visible() and due is not None and due <= clock.now()
+        return cls(created, article.changed_fields(), status, status == Article.Status.PUBLISHED or is_due)
+
+
+def store(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
+    """Save a new or locked article if it was changed, or `always`; and what follows, in one transaction.
+
+    1. Refuse times that no row, page or database can represent.
+    2. Note when the change lets the article go live by itself (`cleared_at`), at the database's time `now`.
+    3. Save the row; the caller stores its revision.
+    4. Bring its tasks in line, in any case: its update may have changed.
+    5. Index its text for search.
+    6. Record which images it uses.
+    7. Invalidate the cached pages that show it, and those of proxies if readers lose it.
+
+    The audit entry, and the events that follow from it, are written by the caller's `recorded`, when its block ends.
+    """
+    refuse_unstorable_times(article)
+    if now and article.is_cleared_by(article.changed_fields(), now):  # or by an expression, which is read on access
+        article.cleared_at = now
+    change = Change.of(article, created=article._state.adding)
+    if not (change.created or change.fields or always):
+        sync_tasks([article.pk])
+        return
+    with transaction.atomic(savepoint=False):
+        with _storing():
+            article.save(revise=False, savepoint=False)
+        follow(article, change)
+
+
+def follow(article: Article, change: Change) -> None:
+    """Steps 4 to 7 of `store` for a saved article, whose row is read once.
+
+    Other processes may have written columns that this save did not.
+    """
+    rows = Article.objects.select_related("update", "search").defer("search__heading", "search__whole")
+    uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
+    stored: Any = rows.annotate(now=database_now(), uses_images=uses).get(pk=article.pk)
+    if not _UPDATE.is_cached(article):
+        _UPDATE.set_cached_value(article, stored.pending_update)
+        if stored.pending_update is not None:
+            stored.pending_update.article = article
+    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
+    index_stored(stored)
+    has_other_images = change.created or {"body", "cover"} & change.fields
+    if has_other_images and (stored.uses_images or stored.cover or stored.images):
+        update_uses([article.pk])
+    _invalidate(article, change)
+
+
+def _invalidate(article: Article, change: Change) -> None:
+    """The pages that show the article; all pages, if it was in other lists before."""
+    if SHOWN & {article.status, change.old_status}:
+        moved = not change.created and LIST_FIELDS & change.fields
+        purge_tags(SITE) if moved else purge_articles([article.pk])
+    if not change.created and _HIDING & change.fields and change.was_live:
+        schedule_purge(articles=[article.pk])
+
+
+def store_update(update: Update) -> None:
+    """Save an update of a locked article, and record which images it uses; its tasks follow from `store`."""
+    with transaction.atomic(savepoint=False):
+        with _storing():
+            update.save()
+        update_uses([update.article_id])
+
+
+def refuse_unstorable_times(article: Article) -> None:
+    """Raise `InvalidSchedule` for a time that other rows, pages or databases cannot represent."""
+    for name in TIMES:
+        value = getattr(article, name)
+        if isinstance(value, datetime):
+            checked_time(value)
+
+
+def of_other_code(receive: Callable[..., None]) -> Callable[..., None]:
+    """Call a receiver of `pre_save` or `post_save` only for saves that no service makes."""
+
+    @wraps(receive)
+    def unless_storing(*args: Any, **kwargs: Any) -> None:
+        if not _is_storing.get():
+            receive(*args, **kwargs)
+
+    return unless_storing
+
+
+@contextmanager
+def _storing() -> Iterator[None]:
+    token = _is_storing.set(True)
+    try:
+        yield
+    finally:
+        _is_storing.reset(token)

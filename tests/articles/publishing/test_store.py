@@ -1,0 +1,55 @@
+"""What follows from a stored article follows from any save, and is called explicitly by services."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from articles import publishing, signals
+from articles.models import Article, AuditEntry, ImageUse, SearchEntry
+from articles.task_types import PUBLISH
+from scheduling.models import TaskInfo
+from tests.articles.factories import APPROVED, make_article, make_editor, soon
+from tests.articles.image_files import make_image, shown
+
+pytestmark = pytest.mark.django_db
+
+
+def tasks_of(article: Article) -> set[tuple[str, Any]]:
+    return set(TaskInfo.objects.filter(key=str(article.pk)).values_list("task_type", "execute_time"))
+
+
+def test_a_save_by_other_code_has_all_that_follows() -> None:
+    due, image = soon(hours=1), make_image(make_editor())
+    article = Article(title="Storm warning", body="<p>Gusts.</p>", status=APPROVED, publish_at=due)
+    article.save()
+    assert tasks_of(article) == {(PUBLISH, due)}
+    assert SearchEntry.objects.filter(article=article).exists()
+    assert AuditEntry.objects.of(article).get().action == "create"
+    article.publish_at, article.body = soon(hours=2), shown(image)
+    article.save()
+    assert tasks_of(article) == {(PUBLISH, article.publish_at)}
+    assert ImageUse.objects.filter(article=article, image=image).exists()
+    assert AuditEntry.objects.of(article).first().action == "save"  # type: ignore[union-attr]
+
+
+def test_no_receiver_is_on_the_way_of_a_service() -> None:
+    article, editor = make_article(status=APPROVED), make_editor()
+    publishing.schedule(article, by=User.objects.get(pk=editor.pk), publish_at=soon(hours=1))  # fills the caches
+    called: set[str] = set()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename == signals.__file__:
+            called.add(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        publishing.schedule(article, by=editor, publish_at=soon(hours=2))
+    finally:
+        sys.setprofile(None)
+    assert not called
+    assert len(tasks_of(article)) == 1
