@@ -1,6 +1,7 @@
 """Signal receivers: saves by code that is not ours, deletions, and rows that pages name.
 
-Tasks, search index, audit log and caches change in the same transaction. Services call `publishing.store` instead.
+Tasks, search index, audit log and caches change in the same transaction. Services call `publishing.store_article`
+instead.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def refuse_times(instance: Article, **kwargs: Any) -> None:
 @receiver(post_save, sender=Article)
 @of_other_code
 def follow_save(instance: Article, created: bool, **kwargs: Any) -> None:
-    """What `publishing.store` does after the row is saved."""
+    """What `publishing.store_article` does after the row is saved."""
     follow(instance, Change.of(instance, created=created))
 
 

@@ -127,7 +127,7 @@ from articles.publishing.store import (
     follow as follow,
     of_other_code as of_other_code,
     refuse_unstorable_times as refuse_unstorable_times,
-    store as store,
+    store_article as store_article,
     store_update as store_update,
 )
 from articles.publishing.submissions import (

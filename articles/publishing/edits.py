@@ -42,7 +42,7 @@ from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
 from articles.publishing.schedules import refuse_empty_span, refuse_past_times
-from articles.publishing.store import store, store_update
+from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import review_text_again
 from articles.publishing.times import TIMES, checked_time
 from articles.publishing.transitions import lock, position_at, refuse_impossible
@@ -81,7 +81,7 @@ def create(
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
     check_assignment(article)
     article.pk, article._state.adding = None, True  # also after a transaction that stored it was rolled back
-    store(article)
+    store_article(article)
     article.tags.set(tags)
     text = Text.of(article)
     refuse_foreign_media(text)
@@ -154,7 +154,7 @@ def write_author(article: Article, author_id: int | None, *, by: Actor) -> None:
     with recorded(Action.EDIT, article, by=by) as notes:
         notes.details |= {"changed": ["author"], "author": [article.author_id, author_id]}
         article.author_id = author_id
-        store(article)
+        store_article(article)
         renumber(article)
 
 
@@ -209,7 +209,7 @@ def apply_import(article: Article, *, changes: Mapping[str, Any], note: str) -> 
     if article.status == Article.Status.RETRACTED:
         return
     _write_text(article, changes, None, Notes(details={"changed": []}), note=note, correction="")
-    store(article)
+    store_article(article)
 
 
 def _write(
@@ -229,7 +229,7 @@ def _write(
         if article.author_id != old_author:
             notes.details["author"] = [old_author, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)
-        store(article)
+        store_article(article)
         renumber(article)
 
 

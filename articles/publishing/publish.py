@@ -17,7 +17,7 @@ from articles.publishing.by_clock import SEEN, store_passed, store_published, st
 from articles.publishing.edits import write_author
 from articles.publishing.revisions import date_corrections, drop_update
 from articles.publishing.schedules import refuse_embargo
-from articles.publishing.store import store
+from articles.publishing.store import store_article
 from articles.publishing.transitions import Actor, performs, set_target_status, transition
 from articles.review import applies, discard_changes, needs_second_person, propose, refuse_sensitive
 from articles.workflow import Transition
@@ -135,7 +135,7 @@ def _apply(article: Article, values: Mapping[str, Any], by: Actor) -> None:
         write_author(article, values["author_id"], by=by)
     if "retraction_notice" in values:
         article.retraction_notice = values["retraction_notice"]
-        store(article)
+        store_article(article)
 
 
 @dataclass

@@ -24,7 +24,7 @@ from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
-from articles.publishing.store import store, store_update
+from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock, position_at
 from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
@@ -110,7 +110,7 @@ def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     with recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
         settle(subject, TransitionContext(read_database_clock(), notes), revision)
-        store(article)
+        store_article(article)
 
 
 def review_again_soon() -> None:
@@ -179,7 +179,7 @@ def _pull_back_article(article: Article) -> bool:
         notes.revision = revision.number
         decide(article, revision, opinion)
         merge_update(article)
-        store(article)
+        store_article(article)
     return True
 
 
@@ -193,7 +193,7 @@ def _pull_back_update(update: Update, opinion: Opinion) -> None:
             update.draft = revision
             decide(update, revision, opinion)
         store_update(update)
-        store(update.article)
+        store_article(update.article)
 
 
 def reconcile_reviews() -> int:

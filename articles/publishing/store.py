@@ -1,7 +1,7 @@
 """Storing an article: its row, and what follows from it, in one transaction and one order.
 
-Services call `store`. Signals remain for code that is not ours: a receiver decorated with `of_other_code` is not called
-while a service stores, and calls the same steps for a plain `article.save()`.
+Services call `store_article`. Signals remain for code that is not ours: a receiver decorated with `of_other_code` is
+not called while a service stores, and calls the same steps for a plain `article.save()`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Change:
         return cls(created, article.changed_fields(), status, status == Article.Status.PUBLISHED or is_due)
 
 
-def store(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
+def store_article(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
     """Save a new or locked article if it was changed, or `always`; and what follows, in one transaction.
 
     1. Refuse times that no row, page or database can represent.
@@ -77,7 +77,7 @@ def store(article: Article, *, now: datetime | None = None, always: bool = False
 
 
 def follow(article: Article, change: Change) -> None:
-    """Steps 4 to 7 of `store` for a saved article, whose row is read once.
+    """Steps 4 to 7 of `store_article` for a saved article, whose row is read once.
 
     Other processes may have written columns that this save did not.
     """
@@ -106,7 +106,7 @@ def _invalidate(article: Article, change: Change) -> None:
 
 
 def store_update(update: Update) -> None:
-    """Save an update of a locked article, and record which images it uses; its tasks follow from `store`."""
+    """Save an update of a locked article, and record which images it uses; its tasks follow from `store_article`."""
     with transaction.atomic(savepoint=False):
         with _storing():
             update.save()

@@ -19,7 +19,7 @@ from articles.permissions import require as require
 from articles.publishing.by_clock import follow_clock
 from articles.publishing.dating import date_on_commit
 from articles.publishing.holds import held_transitions, refuse_held
-from articles.publishing.store import store
+from articles.publishing.store import store_article
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
 from scheduling.database import lock_by_ids, read_database_clock
 
@@ -84,7 +84,7 @@ def transition(
         date_on_commit(article, now)  # before what invalidates the cached pages that show the time
         with recorded(transition, article, by=by) as notes:
             yield TransitionContext(now, notes)
-            store(article, now=now)
+            store_article(article, now=now)
 
 
 def lock(article: Article) -> None:

@@ -19,7 +19,7 @@ from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
-from articles.publishing.store import store
+from articles.publishing.store import store_article
 from articles.publishing.transitions import lock, position_at
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import delete_by_ids, read_database_clock, retried
@@ -50,7 +50,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
         notes.revision = article.revision
         for name in StateSnapshot.COLUMNS:
             setattr(article, name, getattr(before, name))
-        store(article)
+        store_article(article)
     if was_published != (article.status == Status.PUBLISHED):
         event = ArticlesUnpublished if was_published else ArticlesPublished
         emit(event([article.pk]))

@@ -27,7 +27,7 @@ from articles.publishing import (
     pinned,
     put_into_columns,
     refuse_embargo,
-    store,
+    store_article,
     store_update,
     sync_tasks,
 )
@@ -122,7 +122,7 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
         article = article_of(member)
         with recorded(Action.TAKEN_BACK, article, by=by, release=release):
             _UNDOINGS[MemberAction(member.action)](release, member, article, at)
-            store(article)
+            store_article(article)
     emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
 
 

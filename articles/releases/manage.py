@@ -30,7 +30,7 @@ from articles.publishing import (
     position_at,
     refusal_of,
     refuse_past,
-    store,
+    store_article,
     store_update,
 )
 from articles.releases.effects import apply_release, roll_back
@@ -249,9 +249,9 @@ def _clear_time(article: Article, action: ReleaseMember.Action, now: datetime) -
     update = article.pending_update
     if action == MemberAction.PUBLISH and position_at(article, now).article in TO_COME:
         article.publish_at = None
-        store(article, always=True)
+        store_article(article, always=True)
         return
     if action == MemberAction.UPDATE and update is not None:
         update.publish_at = None
         store_update(update)
-    store(article)
+    store_article(article)
