@@ -258,7 +258,7 @@ class Checker:
             at = event.operation.began  # it may have gone live between that decision and its record
         found = after(state, name, values, at)
         if name in ("publish_now", "republish") and event.entry is not None:
-            return replace(found, publish_at=event.entry["new_time"])
+            return replace(found, publish_at=_dated(story, event.entry["new_time"], event.operation.ended))
         return found
 
     def _after_system(self, story: Story, state: State, entry: Row) -> State:
@@ -298,7 +298,9 @@ class Checker:
             self.verdict.add(UNEXPLAINED, str(story), "was released though it may not be shown")
         if entry["action"] == "updated":
             return state.updated()
-        return replace(state, is_shown=True, is_stamped=True, publish_at=entry["new_time"])
+        row = next((row for row in self.dump["releases"] if row["id"] == entry["release_id"]), None)
+        until = row["published_at"] if row and row["published_at"] else entry["new_time"]
+        return replace(state, is_shown=True, is_stamped=True, publish_at=_dated(story, entry["new_time"], until))
 
     def _check_end(self, story: Story, state: State, exists: bool) -> None:
         """Compare the stored article with what the operations lead to."""
@@ -645,6 +647,12 @@ def _has_moved(story: Story, operation: Operation) -> bool:
     """Whether an uncertain move in SQL took effect: it has no audit entry, but was the last that its editor did."""
     moved = story.article is not None and _same(story.article["publish_at"], seconds(operation.values["publish_at"]))
     return moved and not operation.is_refused
+
+
+def _dated(story: Story, recorded: float, until: float) -> float:
+    """The time of what went live at once: that of its commit, while the audit entry has that of the transaction."""
+    stored = story.article["publish_at"] if story.article else None
+    return stored if stored is not None and recorded <= stored <= until + TOLERANCE else recorded
 
 
 def _same(found: Any, wanted: Any) -> bool:
