@@ -10,7 +10,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.models import named_among_all
 
 
@@ -19,7 +19,7 @@ class KnownChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
 
     def prepare_value(self, value: Any) -> Any:
         prepared = super().prepare_value(value)
-        return prepared if whole_number(prepared) else ""
+        return prepared if number_or_zero(prepared) else ""
 
 
 class KnownChoices(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -27,7 +27,7 @@ class KnownChoices(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 
     def prepare_value(self, value: Any) -> Any:
         prepared = super().prepare_value(value)
-        return list(filter(whole_number, prepared)) if isinstance(prepared, list | tuple) else []
+        return list(filter(number_or_zero, prepared)) if isinstance(prepared, list | tuple) else []
 
 
 class ChoosingScreens(ModelAdmin):

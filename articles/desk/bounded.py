@@ -1,4 +1,4 @@
-"""Change lists that stay fast with a million rows.
+"""Admin screens that stay fast with a million rows, and retry on deadlocks.
 
 Counting stops at `COUNT_LIMIT`. The keys of a page are read first, without joins, so that the database walks an index
 as far as the page needs. An order without an index sorts only the first `COUNT_LIMIT` rows of an order with one.
@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
-from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any
+from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, retried
 
 
 class BoundedChangeList(ChangeList):
@@ -73,3 +73,13 @@ class BoundedAdmin(ModelAdmin):
 
 def _name(part: Any) -> Any:
     return part.lstrip("-") if isinstance(part, str) else part
+
+
+class RetriedScreens(ModelAdmin):
+    """Runs saving and deleting as one retried transaction each."""
+
+    def changeform_view(self, *args: Any, **options: Any) -> Any:
+        return retried(super().changeform_view)(*args, **options)
+
+    def delete_view(self, *args: Any, **options: Any) -> Any:
+        return retried(super().delete_view)(*args, **options)

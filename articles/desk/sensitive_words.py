@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from articles.desk.retry import RetriedScreens
+from articles.desk.bounded import RetriedScreens
 from articles.desk.review.automatic_approval import who_approves
 from articles.models import SensitiveWord
 from articles.review import add_words, problem_of

@@ -109,7 +109,6 @@ from articles.publishing.revisions import (
     pinned as pinned,
     put_into_columns as put_into_columns,
 )
-from articles.publishing.row_queue import wait_for_rows as wait_for_rows
 from articles.publishing.schedules import (
     PAST as PAST,
     refuse_embargo as refuse_embargo,
@@ -161,4 +160,5 @@ from articles.publishing.updates import (
     schedule_update as schedule_update,
     unschedule_update as unschedule_update,
     update_due as update_due,
+    wait_for_rows as wait_for_rows,
 )

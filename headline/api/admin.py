@@ -22,7 +22,7 @@ from unfold.widgets import (
 )
 
 from articles.desk.autocomplete import ChoosingScreens
-from articles.desk.retry import RetriedScreens
+from articles.desk.bounded import RetriedScreens
 from articles.models import named
 from articles.text import format_time_briefly
 from headline.accounts.staff import givable, may_administer, role_described

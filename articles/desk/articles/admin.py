@@ -41,7 +41,7 @@ from articles.desk.editor.state import StateScreens, shown_state
 from articles.desk.editor.time_hints import TimingScreens
 from articles.desk.editor.version import following_of
 from articles.desk.notes.screens import NoteScreens
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.desk.readonly_form import READING, Row, author_shown
 from articles.desk.transitions import (
     may_take,
@@ -159,7 +159,7 @@ class ArticleAdmin(  # type: ignore[misc]
         except publishing.FormSubmitted as earlier:
             return self._submitted_before(request, earlier.form)
         except (RevisionChanged, StageChanged) as refusal:
-            article = Article.objects.get(pk=whole_number(object_id))
+            article = Article.objects.get(pk=number_or_zero(object_id))
             for_review(article)
             self.message_user(request, str(refusal), messages.ERROR)
             return _back_to(article)

@@ -22,11 +22,10 @@ from articles.desk.articles.filters import DAYS, FILTERS
 from articles.desk.articles.saved_views import plain_query, tabs
 from articles.desk.articles.search import matching
 from articles.desk.articles.templates import StartFromTemplate
-from articles.desk.bounded import BoundedAdmin
+from articles.desk.bounded import BoundedAdmin, RetriedScreens
 from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
 from articles.desk.releases.members import add_to_release
-from articles.desk.retry import RetriedScreens
 from articles.desk.transitions import may_take
 from articles.models import AT_RISK_WITHIN, Article, ReaderState, State, named, state_at, with_releases
 from articles.permissions import allows

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.desk.calendar.period import EARLIEST, LATEST
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.models import (
     Article,
     Channel,
@@ -246,7 +246,7 @@ def _midnight(day: date) -> datetime:
 def _narrowed(queryset: QuerySet[Any], name: str, value: str | None) -> QuerySet[Any]:
     if not value:
         return queryset
-    return queryset.filter(**{name: whole_number(value)})
+    return queryset.filter(**{name: number_or_zero(value)})
 
 
 FILTERS = [StageFilter, ConcernFilter, WhoseFilter, ChannelFilter, AuthorFilter, DaysFilter]

@@ -17,7 +17,7 @@ from unfold.admin import ModelAdmin
 
 from articles import publishing
 from articles.desk.audit.admin import history
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.exceptions import ArticleError
 from articles.models import Article, Revision
 from articles.pages import newest_number
@@ -46,7 +46,7 @@ class HistoryScreens(ModelAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Redirect Django's history view to the revisions."""
-        return redirect("admin:articles_article_revisions", whole_number(object_id))
+        return redirect("admin:articles_article_revisions", number_or_zero(object_id))
 
     def revisions(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The revisions of an article, newest first, paginated."""
@@ -108,4 +108,4 @@ def _other(article: Article, against: str, shown: Revision) -> Revision | None:
     older = article.revisions.select_related("channel").newest_first()
     if not against:
         return older.filter(number__lt=shown.number).first()
-    return get_object_or_404(older, number=whole_number(against))
+    return get_object_or_404(older, number=number_or_zero(against))

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from articles.desk.parse_int import whole_number
-from articles.desk.retry import RetriedScreens
+from articles.desk.bounded import RetriedScreens
+from articles.desk.parse import number_or_zero
 from articles.models import BODY_LENGTH, Article, ArticleTemplate, Tag, Text
 from articles.pages import newest_text
 from articles.permissions import reads_articles
@@ -55,7 +55,7 @@ class ArticleTemplateAdmin(RetriedScreens):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """With `?article=`, the text of that article, for users who may read it."""
-        article = Article.objects.filter(pk=whole_number(request.GET.get("article", ""))).first()
+        article = Article.objects.filter(pk=number_or_zero(request.GET.get("article", ""))).first()
         if article is None or not reads_articles(request.user):
             return dict(super().get_changeform_initial_data(request))
         text, _correction = newest_text(article)
@@ -69,13 +69,13 @@ class StartFromTemplate(ModelAdmin):
         """The values of the template."""
         initial = dict(super().get_changeform_initial_data(request))
         offered = ArticleTemplate.objects.offered()
-        template = offered.filter(pk=whole_number(initial.pop("template", ""))).first()
+        template = offered.filter(pk=number_or_zero(initial.pop("template", ""))).first()
         return {**initial, **values_of(template)} if template else initial
 
 
 def writers_of_template(request: HttpRequest) -> list[int]:
     """The users who have written the template that the article begins with: they have contributed to its text."""
-    template = whole_number(request.GET.get("template", ""))
+    template = number_or_zero(request.GET.get("template", ""))
     written = LogEntry.objects.filter(content_type=ContentType.objects.get_for_model(ArticleTemplate))
     return [*written.filter(object_id=str(template)).order_by().values_list("user", flat=True).distinct()]
 

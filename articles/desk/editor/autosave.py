@@ -20,7 +20,7 @@ from unfold.admin import ModelAdmin
 
 from articles.desk.editor.changes_since import happened
 from articles.desk.editor.version import following_of
-from articles.desk.parse_time import instant
+from articles.desk.parse import instant
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, Autosave, Presence, named
 from articles.pages import newest_number

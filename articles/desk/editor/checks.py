@@ -13,7 +13,7 @@ from unfold.admin import ModelAdmin
 
 from articles.checks import Draft, problems
 from articles.desk.editor.preview import typed_form, typed_text
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.models import Article, Text
 from articles.pages import newest_text
 from scheduling.database import read_database_clock
@@ -33,7 +33,7 @@ class ChecksScreens(ModelAdmin):
         """The list for `?article=` (none for a new one) with the autosaved content of the window in `?copy=`."""
         article = None
         if "article" in request.GET:
-            article = get_object_or_404(self.get_queryset(request), pk=whole_number(request.GET["article"]))
+            article = get_object_or_404(self.get_queryset(request), pk=number_or_zero(request.GET["article"]))
         if not self.has_view_or_change_permission(request, article):
             raise PermissionDenied
         draft = typed_draft(request, article, request.GET.get("copy", ""))

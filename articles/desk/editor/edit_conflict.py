@@ -12,14 +12,14 @@ from articles.audit import Actor
 from articles.desk.articles.forms import ArticleForm
 from articles.desk.editor.changes_since import happened, who_saved_last
 from articles.desk.editor.merge import Merge
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.models import Article, named
 
 
 def taking_over(sent: QueryDict, article_id: int, changes: Mapping[str, Any]) -> QueryDict:
     """The submitted form, with the other user's values in fields and paragraphs only they changed."""
     article = Article.objects.select_related("update").get(pk=article_id)
-    base = article.revisions.filter(number=whole_number(sent.get("base", ""))).first()
+    base = article.revisions.filter(number=number_or_zero(sent.get("base", ""))).first()
     merge, fresh, taken = Merge(article, base, changes), None, sent.copy()
     for name in merge.theirs_alone() & changes.keys():
         fresh = fresh or ArticleForm(instance=article)

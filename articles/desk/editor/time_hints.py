@@ -16,7 +16,7 @@ from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _, ngettext
 from unfold.admin import ModelAdmin
 
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField, format_wall, sent_zone, two_times
 from articles.models import Article, status_at
 from articles.publishing import PAST
@@ -153,7 +153,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
     """Problems between the times; saving validates them again."""
     found: dict[str, list[str]] = {}
     if live := times.get("publish_at"):
-        channel, own = (whole_number(request.GET.get(name, "")) for name in ("channel", "article"))
+        channel, own = (number_or_zero(request.GET.get(name, "")) for name in ("channel", "article"))
         found["publish_at"] = [*late(live, now), *conflicts(channel, own, live, now)]
     if live and times.get("embargo_until", live) > live:
         text = _("The embargo ends later: the article cannot go live before %(time)s.")
@@ -166,7 +166,7 @@ def _warnings(request: HttpRequest, times: Times, now: datetime) -> dict[str, li
 
 def _has_gone_live(request: HttpRequest, now: datetime) -> bool:
     """Whether readers see the article of the form, or have seen it."""
-    article = Article.objects.filter(pk=whole_number(request.GET.get("article", "")) or 0).first()
+    article = Article.objects.filter(pk=number_or_zero(request.GET.get("article", "")) or 0).first()
     return article is not None and status_at(article, now) in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED)
 
 

@@ -12,7 +12,7 @@ from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from articles.desk.articles.search import matching
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.models import Article
 from articles.publishing import Actor
 
@@ -92,4 +92,4 @@ class Filters:
 
 
 def _number(text: str) -> str:
-    return text if whole_number(text) else ""
+    return text if number_or_zero(text) else ""

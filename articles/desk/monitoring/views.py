@@ -22,7 +22,7 @@ from articles.desk.confirmation import CONFIRMED, consequences
 from articles.desk.monitoring.filters import BOARD, Column, Filters
 from articles.desk.monitoring.lanes import Lane, lanes, version
 from articles.desk.monitoring.menu import HOUR, menu
-from articles.desk.parse_time import instant
+from articles.desk.parse import instant
 from articles.desk.transitions import state
 from articles.exceptions import ArticleError
 from articles.models import Article, Channel

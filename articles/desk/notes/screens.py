@@ -22,7 +22,7 @@ from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
 from articles.desk.notes.shown import ShownNotes, assignment_of
-from articles.desk.parse_time import instant
+from articles.desk.parse import instant
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
 from articles.models import Article, as_id, named_apart

@@ -20,7 +20,7 @@ from unfold.decorators import display
 
 from articles import releases
 from articles.desk.following import answer_unchanged
-from articles.desk.parse_int import whole_number
+from articles.desk.parse import number_or_zero
 from articles.desk.releases.forms import NameForm, TimeForm
 from articles.desk.releases.members import report, take_in
 from articles.desk.releases.page import BADGES, FUNCTIONS, badge, following_of, page_of, question, state
@@ -117,7 +117,7 @@ class ReleaseAdmin(ModelAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """The release page; `?q=` searches articles to add."""
-        release = self._release(request, whole_number(object_id))
+        release = self._release(request, number_or_zero(object_id))
         unchanged = answer_unchanged(request, following_of(release, request, read_database_clock()))
         return unchanged or self._page(request, release)
 
@@ -147,7 +147,7 @@ class ReleaseAdmin(ModelAdmin):
         action = request.POST.get("action", "")
         if action not in ("", *ReleaseMember.Action.values):
             raise Http404
-        chosen = [whole_number(pk) for pk in request.POST.getlist("article")]
+        chosen = [number_or_zero(pk) for pk in request.POST.getlist("article")]
         articles = Article.objects.filter(pk__in=chosen).order_by("pk")
         report(request, take_in(release, articles, action=action, by=request.user))
         return _back_to(release)

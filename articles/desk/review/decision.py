@@ -22,8 +22,7 @@ from articles import publishing
 from articles.desk.confirmation import CONFIRMED, Unconfirmed
 from articles.desk.following import ASKED, POLL, Following, answer_unchanged, next_change, version_of
 from articles.desk.notes.screens import notes_context
-from articles.desk.parse_int import whole_number
-from articles.desk.parse_time import instant
+from articles.desk.parse import instant, number_or_zero
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
 from articles.models import Article, QueuedArticle, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
@@ -101,11 +100,11 @@ class DecidingScreen(ModelAdmin):
         return self._page(request, row, form)
 
     def _row(self, request: HttpRequest, pk: str | None) -> Any:
-        return self.get_queryset(request).filter(pk=whole_number(pk)).first()
+        return self.get_queryset(request).filter(pk=number_or_zero(pk)).first()
 
     def _state(self, request: HttpRequest, pk: str | None) -> HttpResponse:
         """When it goes live, for the open page; nothing is claimed."""
-        article = Article.objects.select_related("update").filter(pk=whole_number(pk)).first()
+        article = Article.objects.select_related("update").filter(pk=number_or_zero(pk)).first()
         if article is None:
             raise Http404
         is_decided, now = self._row(request, pk) is None, read_database_clock()
@@ -307,10 +306,10 @@ def _open(request: HttpRequest, article: Article) -> None:
 
 def _leave(request: HttpRequest, pk: str | None) -> HttpResponse:
     """Unclaim what was claimed by opening the page; sent by its script when it is left."""
-    since = instant(request.POST["leave"]) if whole_number(pk) else None
+    since = instant(request.POST["leave"]) if number_or_zero(pk) else None
     if since is not None:
         with suppress(ArticleError):
-            publishing.leave_review(Article(pk=whole_number(pk)), by=request.user, since=since)
+            publishing.leave_review(Article(pk=number_or_zero(pk)), by=request.user, since=since)
     return HttpResponse(status=204)
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from articles.desk.retry import RetriedScreens
+from articles.desk.bounded import RetriedScreens
 from articles.exceptions import ArticleError
 from articles.models import Image, ProposedChange, named
 from articles.permissions import reads_articles
