@@ -1,6 +1,6 @@
 """The audit log: entries, who acts from which source, and who contributed to a text."""
 
-from articles.audit.contributors import APPROVED, contributor_ids, has_writer, writers
+from articles.audit.contributors import APPROVED, contributor_ids, has_writer, people_behind, writers
 from articles.audit.log import (
     ADD_GROUP,
     ADD_NOTE,
@@ -122,6 +122,7 @@ __all__ = [
     "UPDATED",
     "WENT_LIVE_OVER",
     "contributor_ids",
+    "people_behind",
     "has_writer",
     "is_recording",
     "present_source",
