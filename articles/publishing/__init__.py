@@ -28,7 +28,7 @@ from articles.publishing.bylines import count_signed, keep_bylines, propose_name
 from articles.publishing.channels import save_channel
 from articles.publishing.comparison import NAMES, FieldDiff, compare, compare_texts
 from articles.publishing.comparison_in_words import notes
-from articles.publishing.dating import date_by_commit
+from articles.publishing.dating import date_articles, date_by_commit, date_later, date_of_late_commit, is_dated
 from articles.publishing.duplicates import duplicate
 from articles.publishing.edits import (
     EDITABLE,
@@ -154,7 +154,11 @@ __all__ = [
     "notes",
     "count_signed",
     "create",
+    "date_articles",
     "date_by_commit",
+    "date_later",
+    "date_of_late_commit",
+    "is_dated",
     "date_corrections",
     "date_updates",
     "delete_tag",

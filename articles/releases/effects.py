@@ -15,6 +15,7 @@ from articles.models import Article, AuditEntry, Correction, Release, ReleaseMem
 from articles.publishing import (
     adopt_all,
     date_corrections,
+    date_later,
     follow_clock,
     pin_all,
     pinned,
@@ -50,6 +51,7 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == Action.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
+    date_later("release", [release.pk], at)
 
 
 def _went_live_over(members: Sequence[ReleaseMember]) -> dict[int, dict[str, str]]:
