@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy as _
@@ -20,6 +20,8 @@ from articles.notifications import notify_authors, notify_of_trouble, remove_orp
 from articles.permissions import reads_articles
 from articles.publishing import (
     Outcome,
+    date_articles,
+    date_of_late_commit,
     date_updates,
     prepare_to_publish,
     publish_due,
@@ -36,6 +38,7 @@ from articles.releases import PATIENCE, date_release, reconcile_releases, releas
 from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
+    DATE,
     MAIL,
     NOTIFY,
     PING,
@@ -167,6 +170,26 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
             if (verdict := release_due(pk, until=until)) is not None
         }
     return verdicts
+
+
+@handler(DATE, waits_for_locks=True, label=_("Time of publication"))
+def date(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+    """Date what was published by a process that died before it knew the time of its commit."""
+    verdicts = {}
+    for task in tasks:
+        if (verdict := _date(dict(task.parameters or {}))) is not None:
+            verdicts[task.task_id] = verdict
+    return verdicts
+
+
+def _date(given: Mapping[str, Any]) -> Verdict | None:
+    before = datetime.fromisoformat(given["before"])
+    committed_at = date_of_late_commit(before)
+    if committed_at is None:
+        return Drop("no worker ran when it was published")
+    for pk in given.get("release_ids", ()):
+        date_release(pk, committed_at, before=before)
+    return date_articles(given.get("article_ids", ()), before, committed_at)
 
 
 @handler(REVIEW, at_least_once=True, label=_("Review of a long text"), namer=titles)

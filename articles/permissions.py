@@ -5,7 +5,7 @@ Services check here before they act, admin and API before they offer an action.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from articles.audit import Actor, contributor_ids
+from articles.audit import Actor, contributor_ids, people_behind
 from articles.exceptions import NotAllowed
 from articles.models import Article, ReviewProgress
 from articles.workflow import TRANSITIONS
@@ -116,11 +116,19 @@ def _own_draft(article: Article, by: Actor) -> Refusal | None:
     return None
 
 
+def is_one_of(by: Actor, user_ids: Iterable[int | None]) -> bool:
+    """Whether `by` and one of these users are the same person: a program is no other than those who answer for it."""
+    others = {*user_ids}
+    if not others or by.pk in others:
+        return bool(others)
+    return not people_behind({by.pk}).isdisjoint(people_behind(others))
+
+
 def _written_by_another(article: Article, by: Actor) -> Refusal | None:
     """Contributors may not review their text, even if its author has changed."""
     if article.author_id == by.pk:
         return _("This is your own article; another user must review it.")
-    if by.pk in contributor_ids(article):
+    if is_one_of(by, contributor_ids(article)):
         return _("Two-person rule: you have contributed to this text since its last approval.")
     return None
 
@@ -128,7 +136,7 @@ def _written_by_another(article: Article, by: Actor) -> Refusal | None:
 def stage_refusal(progress: ReviewProgress, by: Actor) -> Refusal | None:
     """Why `by` may not decide at the stage that a text waits at: its group, and a different person at each stage."""
     stage = progress.stage
-    if by.pk in progress.approvals.values():
+    if is_one_of(by, progress.approvals.values()):
         return _("You have approved this text already; a different person decides at “%(stage)s”.") % {
             "stage": stage.label
         }

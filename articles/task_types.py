@@ -7,6 +7,7 @@ OF_ARTICLES = (PUBLISH, UNPUBLISH, UPDATE)
 """The tasks of a single article, with its id as key."""
 
 RELEASE = "articles.release"
+DATE = "articles.date"
 REVIEW = "articles.review"
 REVIEW_AGAIN = "articles.review_again"
 BULK_ACTION = "articles.batch"

@@ -28,7 +28,9 @@ EACH = 2
 RETRY_AFTER = 1  # seconds
 
 _SEARCHES = frozenset({"q", "s", "search"})
-"""The parameters that search, on any address; `s` is that of the palette."""
+"""The parameters that search, in the newsroom and the API; `s` is that of the palette."""
+_SEARCH = "search"
+"""The only page of readers that does: others get such parameters from those who share their addresses."""
 
 _COMPARISONS = frozenset(
     {
@@ -100,8 +102,9 @@ class ExpensiveRequestsMiddleware:
 def is_expensive(request: HttpRequest) -> bool:
     """Whether a request searches, compares texts or brings images."""
     name = request.resolver_match.view_name if request.resolver_match else ""
+    may_search = name == _SEARCH or request.path_info.startswith(("/admin/", "/api/"))
     return (
-        any(request.GET.get(parameter) for parameter in _SEARCHES)
+        (may_search and any(request.GET.get(parameter) for parameter in _SEARCHES))
         or name in _COMPARISONS
         or (name in _UPLOADS and request.method == "POST")
     )

@@ -260,6 +260,7 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 # The review
 
 MAY_ACT_WITHOUT_SESSION = "headline.accounts.second_factor.may_act_without_session"  # of a user; for feeds and links
+OPERATORS_OF_PROGRAMS = "headline.api.service_accounts.operators_of"  # with whom a program counts as one person
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/providers.py
 REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews
 REVIEW_AT_ONCE = 50_000  # characters up to which an article is reviewed while the editor waits

@@ -19,8 +19,9 @@ other task waits.
 
 `after_commit` is called with the tasks of a batch that were executed (neither dropped nor postponed) and the time of
 their commit, measured by the database's clock right after it: once, outside any transaction, and before the next batch,
-so it should be quick. An error in it is logged; the tasks are done. It is not called if the worker dies, or loses the
-database, between the commit and this call.
+so it should be quick. It logs the tasks, so that the worker's own line about them is of level DEBUG. An error in it is
+logged; the tasks are done. It is not called if the worker dies, or loses the database, between the commit and this
+call.
 
 `prepare` is called without arguments in each thread that is going to run the handler, before the first task is due: it
 may compile the statements of the handler.

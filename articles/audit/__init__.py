@@ -10,6 +10,7 @@ from articles.audit.contributors import (
     APPROVED as APPROVED,
     contributor_ids as contributor_ids,
     has_writer as has_writer,
+    people_behind as people_behind,
     writers as writers,
 )
 from articles.audit.log import (

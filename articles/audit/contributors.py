@@ -5,11 +5,12 @@ The article's `author` is not enough, because it can be reassigned. The audit lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from articles.audit.actions import Action
 from articles.models import Article, AuditEntry, Revision, Text
@@ -41,6 +42,15 @@ def contributor_ids(article: Article) -> set[int]:
         elif entry.action == Transition.SUBMIT and not (revision and revision.author_id):
             found.add(entry.user_id)  # the submitter of a text without a writer counts as one
     return {pk for pk in found if pk is not None}
+
+
+def people_behind(user_ids: Iterable[int | None]) -> set[int]:
+    """These users and, for programs among them, those who answer for the programs: together they are one person."""
+    operators_of: Callable[[Collection[int]], set[int]] = import_string(settings.OPERATORS_OF_PROGRAMS)
+    found = {pk for pk in user_ids if pk is not None}
+    while new := operators_of(found) - found:
+        found |= new
+    return found
 
 
 def writers(article: Article, revision: Revision) -> set[int]:

@@ -58,6 +58,7 @@ from articles.publishing import (
     tags_named,
     users_named,
 )
+from articles.review import needs_second_person
 from articles.search import index
 from articles.text import references
 from scheduling.database import database_now, lock_by_ids, read_database_clock, retried
@@ -140,9 +141,9 @@ class Change:
     @property
     def is_for_editors(self) -> bool:
         """Whether the text must go through the review: the article was approved or is in review here, and the text is
-        not approved in the file.
+        not approved in the file; under the two-person rule that is no approval by a second person.
         """
-        vouched = self.item.status in Status.passed() and self.article.status in Status.passed()
+        vouched = {self.item.status, self.article.status} <= {*Status.passed()} and not needs_second_person()
         under_way = self.article.status in (*Status.passed(), *IN_REVIEW, Status.RETRACTED)
         return self.content and not self.state and under_way and not vouched
 

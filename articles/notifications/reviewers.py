@@ -6,11 +6,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth import get_user_model
 
-from articles.audit import (
-    FIRST_STAGE_AGAIN,
-    Action,
-    contributor_ids,
-)
+from articles.audit import FIRST_STAGE_AGAIN, Action, contributor_ids, people_behind
 from articles.models import Article, AuditEntry, Notification, ReviewProgress
 from articles.notifications.notify import Message, send
 from articles.permissions import REVIEW
@@ -54,7 +50,7 @@ def _message(article: Article, entry: AuditEntry) -> Message:
     users = get_user_model()._default_manager.with_perm(REVIEW, include_superusers=False).filter(is_staff=True)
     if progress.stage.group_id is not None:
         users = users.filter(groups=progress.stage.group_id)
-    barred = {entry.user_id, *progress.approvals.values(), *contributor_ids(article)}
+    barred = people_behind({entry.user_id, *progress.approvals.values(), *contributor_ids(article)})
     draft = article.pending_update.draft if article.pending_update else None
     title = draft.title if draft else article.title
     return Message(Notification.Kind.SUBMITTED, article.pk, title, frozenset({user.pk for user in users} - barred))

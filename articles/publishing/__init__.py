@@ -37,7 +37,13 @@ from articles.publishing.comparison import (
     compare_texts as compare_texts,
 )
 from articles.publishing.comparison_in_words import notes as notes
-from articles.publishing.dating import date_by_commit as date_by_commit
+from articles.publishing.dating import (
+    date_articles as date_articles,
+    date_by_commit as date_by_commit,
+    date_later as date_later,
+    date_of_late_commit as date_of_late_commit,
+    is_dated as is_dated,
+)
 from articles.publishing.duplicates import duplicate as duplicate
 from articles.publishing.edits import (
     EDITABLE as EDITABLE,

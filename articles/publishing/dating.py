@@ -1,7 +1,7 @@
 """Times of what readers see: they count from the commit, which a backup or a stalled disk may hold for seconds.
 
 A transaction cannot know when it will be visible, so it stores the time of its own clock read, and is dated after the
-commit.
+commit. Where its process dies before that, a worker does it, by a task that the transaction has added.
 """
 
 from __future__ import annotations
@@ -13,13 +13,23 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Case, F, Q, When
 
-from articles.models import Article, Correction, status_at
+from articles.models import Article, Correction
+from articles.task_types import DATE
 from scheduling.database import among, lock_by_ids, read_database_clock, retried
+from scheduling.registry import Postpone, Verdict
+from scheduling.services import add_task, cancel_keys
 
 TOLERANCE = timedelta(milliseconds=5)
 """How much earlier than its commit an action of a person may be dated: most transactions are shorter."""
 
+_GRACE = timedelta(seconds=1)
+"""How long after the time that a transaction has stored a worker dates what was not dated."""
+
+_KNOWN_FOR = timedelta(seconds=30)
+"""Until when a worker may do that: later, it is more likely that no worker ran than that the commit took so long."""
+
 _COLUMNS = ("cleared_at", "text_changed_at", "published_at")
+_DATED = ("publish_at", *_COLUMNS)
 
 
 @retried
@@ -40,6 +50,35 @@ def date_by_commit(article_ids: Collection[int], before: datetime, committed_at:
     return free
 
 
+def date_later(subject: str, ids: Collection[int], before: datetime) -> None:
+    """Have a worker date articles or releases, unless `is_dated` is called before."""
+    parameters = {f"{subject}_ids": sorted(ids), "before": before.isoformat()}
+    add_task(DATE, execute_time=before + _GRACE, parameters=parameters, key=_key(subject, ids))
+
+
+def is_dated(subject: str, ids: Collection[int]) -> None:
+    """Note that these are dated."""
+    cancel_keys(DATE, [_key(subject, ids)], reason="they are dated")
+
+
+def _key(subject: str, ids: Collection[int]) -> str:
+    return f"{subject}:{min(ids)}"
+
+
+def date_of_late_commit(before: datetime) -> datetime | None:
+    """The present time, for what a transaction has stored as of `before`; None if that is too long ago."""
+    now = read_database_clock()
+    return now if now - before < _KNOWN_FOR else None
+
+
+def date_articles(article_ids: Collection[int], before: datetime, committed_at: datetime) -> Verdict | None:
+    """Date what the transaction of a person has stored as of `before`, where that was not done."""
+    at_that_time = Q(*((name, before) for name in _DATED), _connector=Q.OR)
+    undated = Article.objects.filter(at_that_time, pk__in=among(article_ids)).values_list("pk", flat=True)
+    missing = set(undated)
+    return Postpone() if missing and missing - {*date_by_commit(missing, before, committed_at)} else None
+
+
 def _within(name: str, window: Mapping[str, datetime]) -> Q:
     return Q(**{f"{name}__{lookup}": moment for lookup, moment in window.items()})
 
@@ -49,9 +88,39 @@ def date_on_commit(article: Article, before: datetime) -> None:
     transaction.on_commit(partial(_date, article, before), robust=True)
 
 
+def date_later_if_needed(article: Article, before: datetime) -> None:
+    """Have a worker do that if this process dies before; in the transaction, once the article has its values."""
+    if _counts_from(article, before):
+        date_later("article", [article.pk], before)
+
+
+def date_many_on_commit(times: Mapping[int, datetime], before: datetime) -> None:
+    """The same for articles by id, with the times from which readers may see them, unless the commit takes longer."""
+    near = [pk for pk, moment in times.items() if moment < before + _KNOWN_FOR]
+    if near:
+        date_later("article", near, before)
+        transaction.on_commit(partial(_date_many, near, min(times.values()), before), robust=True)
+
+
+def _counts_from(article: Article, before: datetime) -> bool:
+    """Whether a time of what readers see of the article, or will see soon, is that of the transaction."""
+    moment = article.goes_live_at
+    if article.status not in Article.Status.visible() or moment is None or article.is_over_at(before):
+        return False
+    return moment < before + _KNOWN_FOR and any(getattr(article, name) == before for name in _DATED)
+
+
 def _date(article: Article, before: datetime) -> None:
-    if status_at(article, before) != Article.Status.PUBLISHED:
-        return
+    moment = article.goes_live_at
+    if moment is not None and _counts_from(article, before) and _date_many([article.pk], moment, before):
+        article.refresh_from_db(fields=_DATED)
+
+
+def _date_many(article_ids: Collection[int], first: datetime, before: datetime) -> bool:
+    """Whether the commit took so long that some had to be dated."""
     committed_at = read_database_clock()
-    if committed_at - before >= TOLERANCE and date_by_commit([article.pk], before, committed_at):
-        article.refresh_from_db(fields=["publish_at", *_COLUMNS])
+    is_late = first < committed_at and committed_at - before >= TOLERANCE
+    if is_late and len(date_by_commit(article_ids, before, committed_at)) < len(article_ids):
+        return False  # someone has locked them, so a worker dates them
+    is_dated("article", article_ids)
+    return is_late

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
 from articles.models import GOES_LIVE_COLUMNS, Article
+from articles.publishing.dating import date_many_on_commit
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks_at
 from articles.publishing.revisions import renumber
@@ -124,6 +125,7 @@ def _retime(
     if not _is_any_live(rows, now):
         changed["text_changed_at"] = F("text_changed_at")  # readers see no change
     Article.objects.filter(pk__in=among(ids)).update(**changed)
+    date_many_on_commit({row.pk: max(row.goes_live_at or now, now) for row in rows}, now)
     sync_tasks_at(rows, now=now)
     return len(ids)
 

@@ -17,7 +17,7 @@ from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, W
 from articles.models import Article, Update, status_at
 from articles.permissions import require as require
 from articles.publishing.by_clock import follow_clock
-from articles.publishing.dating import date_on_commit
+from articles.publishing.dating import date_later_if_needed, date_on_commit
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.store import store_article
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
@@ -85,6 +85,7 @@ def transition(
         with recorded(transition, article, by=by) as notes:
             yield TransitionContext(now, notes)
             store_article(article, now=now)
+            date_later_if_needed(article, now)
 
 
 def lock(article: Article) -> None:

@@ -22,6 +22,7 @@ from articles.models import Article, AuditEntry, Correction, Release, ReleaseMem
 from articles.publishing import (
     adopt_all,
     date_corrections,
+    date_later,
     follow_clock,
     pin_all,
     pinned,
@@ -56,6 +57,7 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == MemberAction.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
+    date_later("release", [release.pk], at)
 
 
 def _went_live_over(members: Sequence[ReleaseMember]) -> dict[int, dict[str, str]]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from articles.audit import Action, record_release
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
-from articles.publishing import date_by_commit, wait_for_rows
+from articles.publishing import date_by_commit, date_later, is_dated, wait_for_rows
 from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
@@ -68,19 +68,24 @@ def _close(release: Release, now: datetime) -> None:
 
 
 @retried
-def date_release(release_id: int, committed_at: datetime) -> None:
+def date_release(release_id: int, committed_at: datetime, *, before: datetime | None = None) -> None:
     """Date a release, and what it showed readers, by its commit: they saw none of it before.
 
-    Of its articles only those that no one has locked, since a worker may not wait for an editor.
+    Articles that someone has locked are dated later, since a worker may not wait for an editor. Not a release that has
+    another time than `before`, if that is given.
     """
     release = lock_by_ids(Release, [release_id]).first()
     if release is None or release.status != Release.Status.PUBLISHED or release.published_at is None:
         return
-    before = release.published_at
-    if before >= committed_at:
+    if before not in (None, release.published_at):
         return
-    date_by_commit(_member_ids(release), before, committed_at)
-    Release.objects.filter(pk=release.pk).update(published_at=committed_at)
+    before = release.published_at
+    if before < committed_at:
+        members = _member_ids(release)
+        if locked := members - {*date_by_commit(members, before, committed_at)}:
+            date_later("article", locked, before)
+        Release.objects.filter(pk=release.pk).update(published_at=committed_at)
+    is_dated("release", [release.pk])
 
 
 def date_release_on_commit(release: Release) -> None:

@@ -19,11 +19,11 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_noop
 
-from articles.audit import Action, Actor, record_beside
+from articles.audit import Action, Actor, people_behind, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing
 from articles.models import TITLE_LENGTH, Notification, ProposedChange, Translatable, named
 from articles.notifications import Message, send
-from articles.permissions import REVIEW, require, require_newsroom
+from articles.permissions import REVIEW, is_one_of, require, require_newsroom
 from articles.review.unreviewed import refuse_sensitive
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
@@ -77,7 +77,8 @@ def propose(row: Any, values: Values, *, name: str, by: Actor) -> None:
     change.proposed_by = sorted({*change.proposed_by, by.pk})
     change.save()
     record_beside(Action.PROPOSE_CHANGE, title=name, by=by, about=kind, subject=str(row.pk), values=dict(values))
-    _notify(change, _reviewers() - {*change.proposed_by}, gettext_noop("It waits for another person to approve it."))
+    others = _reviewers() - people_behind(change.proposed_by)
+    _notify(change, others, gettext_noop("It waits for another person to approve it."))
 
 
 def set_values(row: Model, values: Values) -> None:
@@ -139,7 +140,7 @@ def deciding_refusal(change: ProposedChange, by: Actor) -> str:
     """Why `by` may not approve; "" if they may."""
     if not by.has_perm(REVIEW):  # type: ignore[union-attr]
         return str(NotAllowed.message)
-    if by.pk in change.proposed_by:
+    if is_one_of(by, change.proposed_by):
         return _("Two-person rule: you have proposed this change; another person must approve it.")
     return ""
 

@@ -22,6 +22,8 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 
+from articles.exceptions import SensitiveText
+from articles.review import refuse_sensitive
 from headline.accounts.address import address_of
 from headline.accounts.limits import Limit
 from headline.accounts.refusal import recorded_refusal, refusal
@@ -172,7 +174,17 @@ def _new_account(identity: Identity) -> User:
     name = re.sub(r"[^\w.@+-]", "-", identity.email)[: _NAME_LENGTH - 4]
     names = (name, *(f"{name}{number}" for number in range(2, 1000)))
     username = next(name for name in names if not User.objects.filter(username=name).exists())
-    return User.objects.create_user(username, identity.email, first_name=identity.name, is_staff=True)
+    return User.objects.create_user(username, identity.email, first_name=_name_for_readers(identity), is_staff=True)
+
+
+def _name_for_readers(identity: Identity) -> str:
+    """The name, which readers see with what the user writes; none with a sensitive word, as in every other way."""
+    try:
+        refuse_sensitive(identity.name)
+    except SensitiveText:
+        logger.warning("The name of %s has a sensitive word; the account is created without it", identity.email)
+        return ""
+    return identity.name
 
 
 def redirect_to_provider(request: HttpRequest, provider: Any) -> HttpResponse:

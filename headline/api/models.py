@@ -59,6 +59,10 @@ class ServiceAccount(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("created by")
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    operators = models.JSONField(
+        default=list, db_default=models.Value([], models.JSONField()), editable=False,
+        help_text=_("Ids of the users who have issued its tokens; with its creator, they count as one person."),
+    )  # fmt: skip
 
     class Meta:
         default_permissions = ()

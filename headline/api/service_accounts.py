@@ -75,6 +75,20 @@ def may_issue_for(user: Any, by: Any) -> bool:
     return is_service_account(user) and bool(by.has_perm(CHANGE_USER)) and may_administer(by, user)
 
 
+def operators_of(user_ids: Collection[int]) -> set[int]:
+    """The ids of those who answer for the programs among these users: who created them or has issued their tokens."""
+    accounts = ServiceAccount.objects.filter(pk__in=user_ids).values_list("created_by", "operators")
+    return {pk for creator, issuers in accounts for pk in (creator, *issuers) if pk is not None}
+
+
+def note_operator(user: User, by: Actor) -> None:
+    """Note that `by` issues a token for this user, if it is a program."""
+    account = ServiceAccount.objects.select_for_update().filter(pk=user.pk).first()
+    if account is not None and by.pk not in account.operators:
+        account.operators.append(by.pk)
+        account.save(update_fields=["operators"])
+
+
 def _require_roles(roles: Collection[Group], by: Actor) -> None:
     allowed = set(givable(Group, by).values_list("pk", flat=True))
     if not {role.pk for role in roles} <= allowed:

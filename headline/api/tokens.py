@@ -16,6 +16,7 @@ from articles.audit import (
     record_beside,
 )
 from headline.api.models import ApiToken, Scope
+from headline.api.service_accounts import note_operator
 from scheduling.database import retried
 
 MAX_TOKENS = 50
@@ -28,6 +29,7 @@ def issue(
 ) -> tuple[ApiToken, str]:
     """A token with which programs act as `user`, and its secret, which is not stored."""
     expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
+    note_operator(user, by)
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
     _record(Action.ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
     others = ApiToken.objects.filter(user=user).exclude(pk=token.pk).select_related("user")

@@ -74,6 +74,7 @@ class RunReport:
     refused: int = 0  #: tasks that the database refused; they are unchanged
     late_max: timedelta | None = None  #: None: no commit was measured
     unmeasured: int = 0  #: executed tasks whose commit was not measured
+    reported: int = 0  #: executed tasks whose handler was called after the commit, and has logged them
     popped: int = 0  #: hints taken from the queue
     late: Counter[tuple[str, timedelta]] = field(default_factory=Counter)  #: executed tasks by type and lateness
 
@@ -84,6 +85,7 @@ class RunReport:
         self.refused += other.refused
         self.late_max = max((late for late in (self.late_max, other.late_max) if late is not None), default=None)
         self.unmeasured += other.unmeasured
+        self.reported += other.reported
         self.popped += other.popped
         self.late.update(other.late)
         return self
@@ -106,6 +108,8 @@ class RunReport:
         self.late += late
         self.late_max = max(self.late_max or timedelta(), *(lateness for _, lateness in late))
         self.unmeasured -= len(tasks)
+        found = registry.get(tasks[0].task_type)
+        self.reported += len(tasks) if found and found.after_commit else 0
 
 
 def prepare(task_types: Iterable[str], *, worker: str) -> None:

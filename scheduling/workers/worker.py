@@ -250,7 +250,8 @@ class Worker:
         self.total += report
         self._collect_garbage()
         if report.handled:
-            logger.info(
+            logger.log(
+                logging.INFO if report.handled > report.reported else logging.DEBUG,
                 "executed=%d failed=%d dropped=%d %s",
                 report.executed, report.failed, report.dropped, report.punctuality,
                 extra=of_ids("task", [task_id for ids in found.popped.ids.values() for task_id in ids]),

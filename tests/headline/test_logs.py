@@ -288,6 +288,13 @@ def test_a_worker_logs_all_tasks_of_a_batch(transactional_db: None, written: Lin
     assert set(line["task_ids"]) == ids
 
 
+def test_an_article_that_goes_live_takes_one_line(transactional_db: None, written: Lines) -> None:
+    """An outage of 12 seconds takes fewer than 20, with an article due in every other one."""
+    make_article(status=APPROVED, publish_at=soon(seconds=-1))
+    Worker().drain()
+    assert [line["message"].partition(",")[0] for line in written.with_text("")] == ["published 1 article"]
+
+
 def test_commands_write_json(manage: Manage) -> None:
     """Workers and cron jobs."""
     add("probe.fail", parameters={"times": 9})

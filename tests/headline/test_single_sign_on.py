@@ -17,7 +17,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from articles.models import AuditEntry
+from articles.models import AuditEntry, SensitiveWord
 from headline import env
 from headline.accounts import single_sign_on
 from headline.accounts.limits import Limit
@@ -76,6 +76,16 @@ def test_a_new_user_gets_an_account_with_the_mapped_roles(provider: IdentityProv
     )
     entry = AuditEntry.objects.get(action="logged_in")
     assert (entry.user_id, entry.details["methods"]) == (user.pk, ["socialaccount"])
+
+
+def test_a_later_name_of_the_provider_changes_none_and_a_forbidden_one_is_left_out(provider: IdentityProvider) -> None:
+    SensitiveWord.objects.create(text="zanzibar", level=SensitiveWord.Level.BLOCK)
+    provider.claims["name"] = "Zanzibar"
+    sign_in(Client())
+    assert User.objects.get().get_full_name() == ""
+    provider.claims["name"] = "Eva"
+    sign_in(Client())
+    assert User.objects.get().get_full_name() == ""
 
 
 def test_the_log_in_page_offers_it_only_when_it_is_configured(provider: IdentityProvider, settings: Any) -> None:

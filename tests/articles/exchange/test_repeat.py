@@ -11,7 +11,7 @@ from django.test import Client
 from articles import publishing
 from articles.models import Article, Revision, SensitiveWord
 from scheduling.models import TaskInfo
-from tests.articles.factories import make_editor, make_release, publish_tasks, soon
+from tests.articles.factories import make_editor, make_release, make_user, publish_tasks, soon
 from tests.articles.import_files import counts, run_import, write_lines
 from tests.conftest import Manage, StartManage
 from tests.harness import eventually
@@ -79,6 +79,23 @@ def test_a_repeated_import_keeps_edits_made_here(file: Path) -> None:
 
     assert run_import(file).summary == counts(skipped=1)
     assert Article.objects.get().title == "The harbour"
+
+
+@pytest.mark.django_db
+def test_under_the_two_person_rule_a_file_approves_no_text_that_readers_have(file: Path, settings: Any) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    record = {"external_id": "1", "status": "published", "published_at": soon(hours=-2).isoformat()}
+    ada, bob = make_user("ada"), make_editor("bob")
+    write_lines(file, record | {"title": "One", "author": "ada", "byline": "A. L."})
+    run_import(file)
+    write_lines(file, record | {"title": "Uno", "author": "bob"})
+    assert run_import(file).summary == counts(updated=1)
+    article = Article.objects.get()
+    assert (article.title, article.author, article.byline) == ("One", ada, "A. L.")
+    publishing.submit(article, by=bob)
+    publishing.approve(article, by=make_editor("irene"), revision=article.revisions.latest("number"))
+    publishing.publish_update(article, by=make_editor("irene2"))
+    assert (Article.objects.get().title, Article.objects.get().author) == ("Uno", ada)
 
 
 @pytest.mark.django_db

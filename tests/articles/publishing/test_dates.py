@@ -7,14 +7,15 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from articles import publishing, releases
 from articles.audit import Action
 from articles.models import Article, AuditEntry, Correction, Release
-from articles.task_types import PUBLISH, UPDATE
+from articles.task_types import DATE, PUBLISH, UPDATE
 from scheduling.database import read_database_clock
-from scheduling.models import TaskInfoLog
+from scheduling.models import TaskInfo, TaskInfoLog
+from scheduling.services import sweep
 from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
 
@@ -118,3 +119,80 @@ def test_a_release_that_a_person_publishes_has_the_time_of_its_commit() -> None:
     committing = in_a_long_transaction(lambda: releases.publish_release_now(release, by=irene))
     times = {Article.objects.get().published_at, Release.objects.get().published_at, release.published_at}
     assert one(times) >= committing
+
+
+def by_a_process_that_dies(action: Callable[[], object]) -> datetime:
+    """Run `action`, and nothing after its commit; a time after that."""
+    with transaction.atomic():
+        action()
+        connection.run_on_commit.clear()
+    return read_database_clock()
+
+
+def work_later() -> None:
+    """Let a worker run what is due in a second."""
+    TaskInfo.objects.filter(task_type=DATE).update(execute_time=read_database_clock())
+    sweep(grace=0)
+    Worker().drain()
+    assert not TaskInfo.objects.filter(task_type=DATE).exists()
+
+
+def test_a_worker_dates_a_release_whose_process_died_after_its_commit() -> None:
+    irene = make_editor("irene")
+    release = make_release(make_article("New", status=APPROVED), by=irene)
+    committed = by_a_process_that_dies(lambda: releases.publish_release_now(release, by=irene))
+    assert one({Release.objects.get().published_at}) < committed
+    work_later()
+    assert one({Article.objects.get().goes_live_at, Release.objects.get().published_at}) >= committed
+
+
+def test_a_worker_dates_an_article_whose_process_died_after_its_commit() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    committed = by_a_process_that_dies(lambda: publishing.publish_now(article, by=irene))
+    work_later()
+    stored = Article.objects.get()
+    assert one({stored.published_at, stored.publish_at, stored.goes_live_at, stored.text_changed_at}) >= committed
+
+
+def test_what_a_process_has_dated_itself_no_worker_dates_again() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    in_a_long_transaction(lambda: publishing.publish_now(article, by=irene))
+    release = make_release(make_article("Two", status=APPROVED), by=irene)
+    in_a_long_transaction(lambda: releases.publish_release_now(release, by=irene))
+    assert not TaskInfo.objects.filter(task_type=DATE).exists()
+
+
+def test_a_worker_that_was_away_when_an_article_was_published_does_not_know_when() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    by_a_process_that_dies(lambda: publishing.publish_now(article, by=irene))
+    long_ago = soon(minutes=-1)
+    Article.objects.update(publish_at=long_ago, published_at=long_ago, cleared_at=long_ago)
+    parameters = {"article_ids": [article.pk], "before": long_ago.isoformat()}
+    TaskInfo.objects.filter(task_type=DATE).update(parameters=parameters)
+    work_later()
+    assert Article.objects.get().published_at == long_ago
+
+
+def test_what_a_person_schedules_for_a_past_time_has_the_time_of_its_commit() -> None:
+    irene = make_editor("irene")
+    article, past = make_article("New", status=APPROVED), soon(minutes=-1)
+    committing = in_a_long_transaction(lambda: publishing.schedule_many([article], publish_at=past, by=irene))
+    assert Article.objects.get().goes_live_at >= committing
+    assert not TaskInfo.objects.filter(task_type=DATE).exists()
+
+
+def test_what_was_to_go_live_before_the_commit_of_its_approval_went_live_with_that() -> None:
+    irene = make_editor("irene")
+    scheduled, approved = make_article("New", status=APPROVED), make_article("Two", status=Article.Status.MANUAL_REVIEW)
+    Article.objects.filter(pk=approved.pk).update(publish_at=soon(seconds=0.02))
+
+    def act() -> None:
+        publishing.schedule_many([scheduled], publish_at=soon(seconds=0.005), by=irene)
+        approve(approved)
+        time.sleep(0.03)
+
+    committing = in_a_long_transaction(act)
+    assert [article.goes_live_at >= committing for article in Article.objects.all()] == [True, True]

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from articles import publishing
+from articles.exceptions import NotAllowed
 from articles.models import Article, AuditEntry, Channel, Image, Notification, ProposedChange, SensitiveWord, Tag
 from articles.roles import Role
+from headline.api.service_accounts import create_service_account
+from headline.api.tokens import issue
 from tests.articles.factories import make_article, make_channel, make_member, make_user, soon
 from tests.articles.image_files import make_image, shown
 
@@ -203,6 +207,37 @@ def test_adding_to_a_change_is_writing_it(live: Article, first: Client, second: 
     patch(second, f"channels/{live.channel_id}/", name="Two")
     assert (approve(first), approve(second)) == (403, 403)
     assert approve(desk(make_member(Role.REVIEWER))) == 204
+
+
+def test_a_program_is_no_other_person_than_those_who_answer_for_it(live: Article, second: Client) -> None:
+    root, chief = make_user("root", is_superuser=True), make_member(Role.CHIEF, "chief")
+    wire, desk_program = make_program("wire", by=root), make_program("desk", by=root)
+    writer, approver = with_token(wire, by=chief), with_token(desk_program, by=root)
+    patch(writer, f"channels/{live.channel_id}/", description="Zanzibar")
+    assert [approve(client) for client in (writer, approver, desk(root), desk(chief))] == [403] * 4
+    assert approve(second) == 204
+
+
+def test_nor_is_it_in_the_review_of_an_article(live: Article) -> None:
+    root, chief = make_user("root", is_superuser=True), make_member(Role.CHIEF, "chief")
+    wire, desk_program = make_program("wire", by=root), make_program("desk", by=root)
+    issue(wire, by=chief, name="x")
+    publishing.edit(live, by=wire, changes={"title": "Zanzibar"})
+    publishing.submit(live, by=wire)
+    read = live.revisions.latest("number").number
+    for user in (wire, desk_program, root, chief):
+        with pytest.raises(NotAllowed, match="Two-person rule"):
+            publishing.approve(live, by=user, revision=read)
+    publishing.approve(live, by=make_member(Role.REVIEWER), revision=read)
+
+
+def make_program(name: str, *, by: User) -> User:
+    roles = Group.objects.filter(name=Role.CHIEF)
+    return create_service_account(name=name, purpose="", roles=roles, by=by).user
+
+
+def with_token(program: User, *, by: User) -> Client:
+    return Client(headers={"authorization": f"Bearer {issue(program, by=by, name='x')[1]}"})
 
 
 def test_a_change_is_rejected_with_a_reason_or_discarded_by_its_writer(
