@@ -109,30 +109,31 @@ def django_db_keepdb() -> bool:
 
 
 @pytest.fixture(scope="session")
-def new_database(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[ExitStack]:
-    """Holds the other workers back until it is closed, if this one migrates for all."""
+def new_database(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[Callable[[], None]]:
+    """Holds the other workers back until it is called, if this one migrates for all."""
     database = settings.DATABASES["default"]
     name = f"test_{database['NAME']}"
     if database["ENGINE"].endswith("sqlite3"):
         name = str(Path(settings.DATA_DIR) / "test.sqlite3")  # a file, so that other processes can open it
         database["TEST"]["NAME"] = name
-    with ExitStack() as stack:
-        stack.enter_context(shared_schema(database, database["TEST"].get("NAME") or name))
-        yield stack
+    with shared_schema(database, database["TEST"].get("NAME") or name) as share:
+        yield share
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(new_database: ExitStack) -> None:
+def django_db_modify_db_settings(new_database: Callable[[], None]) -> None:
     """Called by pytest-django before it creates the database."""
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, new_database: ExitStack, django_db_blocker: DjangoDbBlocker) -> None:
+def django_db_setup(
+    django_db_setup: None, new_database: Callable[[], None], django_db_blocker: DjangoDbBlocker
+) -> None:
     """The new database, and what it begins with."""
     with django_db_blocker.unblock():
         remember_state()
         connection.close()
-    new_database.close()
+    new_database()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import urllib.request
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 import redis
@@ -25,7 +26,7 @@ from articles.roles import ROLES, Role
 from headline import env
 from tests.articles.factories import make_article, make_editor
 from tests.conftest import Manage, Site, StartManage
-from tests.harness import Process, base_dir, eventually, python, start_redis
+from tests.harness import Process, base_dir, eventually, python, schema, start_redis
 from tests.harness.variables import clear_variables, read_variables
 
 INNER_TEST = """
@@ -92,6 +93,30 @@ def test_the_callers_variables_change_no_test() -> None:
 
 def _outside_pytest() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+
+
+def test_later_runs_get_finished_tables_of_the_same_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "models.py").write_text("A = 0")
+    monkeypatch.setattr(schema, "SOURCES", (source,))
+    monkeypatch.setattr(schema, "KEPT", tmp_path / "kept")
+
+    def run(content: str = "") -> str:
+        """What a run's database begins with; the run finishes it with this content, or is interrupted."""
+        directory = Path(mkdtemp(dir=tmp_path))
+        monkeypatch.setenv("TEST_DIRECTORY", str(directory))
+        database = directory / "test.sqlite3"
+        with schema.shared_schema({"ENGINE": "django.db.backends.sqlite3"}, str(database)) as share:
+            found = database.read_text() if database.exists() else ""
+            database.write_text(content or "half made")
+            if content:
+                share()
+        return found
+
+    assert [run(), run("tables"), run(), run("tables")] == ["", "", "tables", "tables"]
+    (source / "models.py").write_text("A = 1")
+    assert [run("more tables"), run("more tables")] == ["", "more tables"]
 
 
 @pytest.mark.parametrize("turn", [1, 2])

@@ -237,7 +237,7 @@ class Refusing(BaseHTTPRequestHandler):
 def proxy() -> Iterator[str]:
     """The address of a proxy that refuses purges."""
     with HTTPServer(("127.0.0.1", 0), Refusing) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()

@@ -42,7 +42,7 @@ def receiver() -> Iterator[str]:
     """The address of a server that stands for Sentry and for a collector."""
     Receiver.received.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -50,7 +50,7 @@ class Answers(BaseHTTPRequestHandler):
 def server(settings: Any) -> Iterator[str]:
     settings.FETCH_NETWORKS = [ip_network("127.0.0.1/32")]
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
 
