@@ -143,7 +143,7 @@ class ChangedSince(ArticleError):
 
 
 class TooMany(ArticleError):
-    """More articles than a bulk action can have."""
+    """More articles than a bulk action, or more notes than an article can have."""
 
     code = "too_many"
     message = _("These are too many articles at once.")

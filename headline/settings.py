@@ -9,6 +9,7 @@ from datetime import timedelta
 import django_stubs_ext
 from django.templatetags.static import static
 
+from articles.limits import LARGEST_BODY, LARGEST_UPLOAD
 from headline import colors, database, debug_mode, env, logs, media, telemetry
 from headline.caches import caches
 
@@ -275,7 +276,7 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 # Files
 
 # A form encodes each of an article's up to a million Chinese characters in nine bytes.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
 
 STATIC_URL = "static/"
 STATIC_ROOT = env.subdirectory("DATA_DIR", DATA_DIR / "static")  # WhiteNoise warns if it is missing
@@ -298,7 +299,7 @@ WHITENOISE_USE_FINDERS = True
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 # Private networks from which programs may fetch images by address, such as that of an archive.
 FETCH_NETWORKS = env.networks("FETCH_NETWORKS")
-FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest image plus the rest of the form
+FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_UPLOAD
 
 # Mail
 

@@ -20,9 +20,8 @@ from scheduling.compiled import GIVEN_TIME, Statement, update_statement, write_f
 from scheduling.conf import conf
 from scheduling.fields import ExactCharField
 from scheduling.instances import instance_of_row
+from scheduling.limits import KEY_LENGTH, TASK_TYPE_LENGTH
 
-TASK_TYPE_LENGTH = 64
-KEY_LENGTH = 191
 _MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Instant = datetime | Combinable

@@ -22,6 +22,7 @@ from articles.api.fields import InstantField
 from articles.api.screens import ScreenViewSet, form_errors, or_waits
 from articles.desk.preferences import PreferencesForm
 from articles.exceptions import NotAllowed
+from articles.limits import EMAIL_LENGTH, MOST_PERMISSIONS, TIME_LENGTH, USERNAME_LENGTH
 from articles.models import Preferences, named
 from articles.notifications import choose_language
 from articles.permissions import allows
@@ -30,6 +31,7 @@ from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, remove_second_factors
 from headline.accounts.sessions import end_sessions
 from headline.accounts.single_sign_on import unlink
+from scheduling.bounded_fields import BoundedSlugField
 from scheduling.services import retried
 from scheduling.unknown_fields import EmptyBody, Strict
 
@@ -37,8 +39,10 @@ from scheduling.unknown_fields import EmptyBody, Strict
 class UserFilterSerializer(serializers.Serializer[Any]):
     """Filters of the users."""
 
-    username = serializers.CharField(max_length=150, required=False, help_text=_("The one with this log-in name."))
-    role = serializers.CharField(max_length=150, required=False, help_text=_("Only users in this role."))
+    username = serializers.CharField(
+        max_length=USERNAME_LENGTH, required=False, help_text=_("The one with this log-in name.")
+    )
+    role = serializers.CharField(max_length=USERNAME_LENGTH, required=False, help_text=_("Only users in this role."))
     is_active = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text=_("Only active or only deactivated users.")
     )
@@ -47,11 +51,11 @@ class UserFilterSerializer(serializers.Serializer[Any]):
 class UserSerializer(Strict, serializers.ModelSerializer[User]):
     """A user of the newsroom."""
 
-    name = serializers.CharField(source="get_full_name", max_length=150, required=False, allow_blank=True)
-    roles = serializers.SlugRelatedField(
+    name = serializers.CharField(source="get_full_name", max_length=USERNAME_LENGTH, required=False, allow_blank=True)
+    roles = BoundedSlugField(
         source="groups", slug_field="name", queryset=Group.objects.all(), many=True, required=False
     )
-    email = serializers.CharField(max_length=254, required=False, allow_blank=True)  # the form checks it
+    email = serializers.CharField(max_length=EMAIL_LENGTH, required=False, allow_blank=True)  # the form checks it
     last_login = InstantField(read_only=True, allow_null=True)
     is_invited = serializers.SerializerMethodField(help_text=_("Invited, and has set no password yet."))
     has_second_factor = serializers.SerializerMethodField()
@@ -163,8 +167,10 @@ class UserViewSet(ScreenViewSet):
         return user
 
 
-class PermissionField(serializers.SlugRelatedField):  # type: ignore[type-arg]
+class PermissionField(BoundedSlugField):
     """A permission by its name, such as `articles.publish_article`."""
+
+    most, max_length = MOST_PERMISSIONS, USERNAME_LENGTH
 
     def __init__(self, **options: Any) -> None:
         super().__init__(slug_field="codename", queryset=Permission.objects.select_related("content_type"), **options)
@@ -175,7 +181,7 @@ class PermissionField(serializers.SlugRelatedField):  # type: ignore[type-arg]
         try:
             return Permission.objects.get(content_type__app_label=app, codename=codename)
         except (Permission.DoesNotExist, Permission.MultipleObjectsReturned):
-            self.fail("does_not_exist", slug_name="name", value=str(data)[:150])
+            self.fail("does_not_exist", slug_name="name", value=str(data)[:USERNAME_LENGTH])
 
     def to_representation(self, obj: Any) -> str:
         """With the name of its app."""
@@ -268,7 +274,7 @@ class MeSerializer(serializers.Serializer[Any]):
 class PreferencesSerializer(Strict):
     """What the signed-in user chooses."""
 
-    time_zone = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    time_zone = serializers.CharField(max_length=TIME_LENGTH, required=False, allow_blank=True)
     language = serializers.ChoiceField(settings.LANGUAGES, required=False, allow_blank=True)
 
 

@@ -22,7 +22,8 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, JSONObject
 
 from articles.events import EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update, insert_for_each, insert_statement
+from articles.limits import TITLE_LENGTH
+from articles.models import Article, AuditEntry, Release, Update, insert_for_each, insert_statement
 from scheduling.services import Statement, among, database_now, insert_rows, write_for
 
 Actor = PermissionsMixin | AbstractBaseUser | AnonymousUser

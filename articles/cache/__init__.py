@@ -11,7 +11,7 @@ from articles.cache.invalidate import purge_articles, purge_at_once, purge_tags
 from articles.cache.response import CachedResponse, set_cache_headers, set_tag_headers
 from articles.cache.tags import NEWS, SITE, article_tag, author_tag, channel_tag, tagged, topic_tag
 from articles.cache.ttl import IMAGE_AGE, MAX_TTL
-from articles.cache.views import MAX_PAGE_SIZE, MAX_PATHS, WrongSlug, cached, get_or_build
+from articles.cache.views import MAX_PATHS, WrongSlug, cached, get_or_build
 from articles.cache.wsgi import CacheMiddleware
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "CacheMiddleware",
     "CachedResponse",
     "CacheFailed",
-    "MAX_PAGE_SIZE",
     "NEWS",
     "SITE",
     "WrongSlug",

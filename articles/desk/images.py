@@ -23,9 +23,10 @@ from articles import images
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import ArticleError, ImageInUse, InvalidImageFile, NotAllowed, NotStored
 from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
+from articles.limits import IMAGE_BYTES
 from articles.models import Article, Image
 from articles.permissions import allows, reads_articles, require
-from articles.review import MOST_BYTES, waits
+from articles.review import waits
 
 PER_PAGE = 48
 PICKED_FROM = 24
@@ -270,5 +271,5 @@ def _as_json(image: Image) -> dict[str, str]:
 
 def _nothing(request: HttpRequest) -> ArticleError:
     """Error for a missing file: none was sent, or it exceeds the size limit."""
-    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES
+    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > IMAGE_BYTES
     return too_many_bytes() if is_large else InvalidImageFile(_("No file was received. Upload it again."))

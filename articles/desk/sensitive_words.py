@@ -18,6 +18,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, 
 
 from articles.desk.retry import RetriedScreens
 from articles.desk.review.automatic_approval import who_approves
+from articles.limits import PASTED_LENGTH
 from articles.models import SensitiveWord
 from articles.review import add_words, problem_of
 from articles.text import format_time, plain_form
@@ -28,7 +29,6 @@ BADGES = {
     SensitiveWord.Level.ALLOW.value: "success",
 }
 VIEW_POLICY = "articles.view_reviewpolicy"
-MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
 
 
 class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -64,7 +64,7 @@ class SensitiveWordsForm(forms.Form):
     words = forms.CharField(
         label=gettext_lazy("Words"),
         help_text=gettext_lazy("One per line."),
-        max_length=MOST_PASTED,
+        max_length=PASTED_LENGTH,
         required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 15}),
     )

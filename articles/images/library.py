@@ -30,9 +30,10 @@ from articles.exceptions import (
     NotStored,
 )
 from articles.images import resize
+from articles.limits import IMAGE_BYTES
 from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
-from articles.review import MOST_BYTES, Subject, applies, needs_second_person, propose, review_words
+from articles.review import Subject, applies, needs_second_person, propose, review_words
 from scheduling.services import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
@@ -179,7 +180,7 @@ def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:
 
 
 def _read(file: File[bytes]) -> bytes:
-    if file.size > MOST_BYTES:
+    if file.size > IMAGE_BYTES:
         raise resize.too_many_bytes()
     file.seek(0)  # the transaction may be retried
     data: bytes = file.read()

@@ -20,8 +20,9 @@ from PIL import Image as PillowImage
 from PIL import ImageCms, ImageOps, PngImagePlugin
 
 from articles.exceptions import InvalidImageFile
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS, IMAGE_RATIO, IMAGE_SIDE
 from articles.models import MODERN, Image
-from articles.review import MOST_BYTES, MOST_PIXELS, inspect
+from articles.review import inspect
 from articles.workflow import Verdict
 
 WIDTHS = (320, 640, 1280, 2048)
@@ -38,8 +39,6 @@ ENDINGS = {
 ORIGINAL_FORMATS = {"JPEG": "jpeg", "WEBP": "webp"}
 """The format of the stored original by the upload's format; all others are stored as PNG, which is lossless."""
 
-MAX_SIDE = 16_000  # pixels; slightly below WebP's limit
-MAX_RATIO = 100  # between the sides
 OPTIONS: dict[str, dict[str, Any]] = {
     "jpeg": {"quality": 92, "progressive": True},
     "png": {},
@@ -88,7 +87,7 @@ def crop(data: bytes, *, x: int, y: int) -> bytes:
 
 def _decoded(data: bytes) -> PillowImage.Image:
     """The pixels of an image in any supported format, upright, in a plain colour mode. Raises `InvalidImageFile`."""
-    if len(data) > MOST_BYTES:
+    if len(data) > IMAGE_BYTES:
         raise too_many_bytes()
     try:
         with (
@@ -115,21 +114,21 @@ def _cropped(image: PillowImage.Image, x: int, y: int) -> bytes:
 
 def _check_size(image: PillowImage.Image) -> None:
     """Refuse images that would need too much memory, and animations, before they are decoded."""
-    if image.width * image.height > MOST_PIXELS or max(image.size) > MAX_SIDE:
+    if image.width * image.height > IMAGE_PIXELS or max(image.size) > IMAGE_SIDE:
         raise _too_many_pixels()
-    if max(image.size) > MAX_RATIO * min(image.size):
-        raise InvalidImageFile(_("The image is too narrow: one side is more than %d times the other.") % MAX_RATIO)
+    if max(image.size) > IMAGE_RATIO * min(image.size):
+        raise InvalidImageFile(_("The image is too narrow: one side is more than %d times the other.") % IMAGE_RATIO)
     if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
         raise InvalidImageFile(_("The image is animated or has several pages; upload a still image."))
 
 
 def too_many_bytes() -> InvalidImageFile:
     """The error for a file that is too large."""
-    return InvalidImageFile(_("The file is larger than %d MB; upload a smaller version.") % (MOST_BYTES // 1_000_000))
+    return InvalidImageFile(_("The file is larger than %d MB; upload a smaller version.") % (IMAGE_BYTES // 1_000_000))
 
 
 def _too_many_pixels() -> InvalidImageFile:
-    limits = {"most": MOST_PIXELS // 1_000_000, "side": MAX_SIDE}
+    limits = {"most": IMAGE_PIXELS // 1_000_000, "side": IMAGE_SIDE}
     message = _("The image has more than %(most)d million pixels, or %(side)d on one side; upload a smaller version.")
     return InvalidImageFile(message % limits)
 

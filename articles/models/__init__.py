@@ -23,19 +23,18 @@ from articles.models.correction import Correction
 from articles.models.cover import CoverMode
 from articles.models.drafts import Autosave, Presence, SubmittedForm
 from articles.models.image import MODERN, Image, ImageUse, as_id
-from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH, TITLE_LENGTH
 from articles.models.note import Note
 from articles.models.notification import Notification, NotificationPreference, NotificationQuerySet
 from articles.models.preferences import Preferences
 from articles.models.preview import PreviewLink
 from articles.models.proposed_change import ProposedChange
-from articles.models.release import MAX_MEMBERS, Release, ReleaseMember
+from articles.models.release import Release, ReleaseMember
 from articles.models.review import QueuedArticle, Review, ReviewPolicy, SoftLock
 from articles.models.review_stage import ReviewProgress, ReviewStage, StageApproval, approved_by, stage_under_review
 from articles.models.revision import CONTEXT_TIMES, Revision, context_of
 from articles.models.saved_view import SavedView
 from articles.models.search import SearchEntry
-from articles.models.sensitive_word import LONGEST_WORD, Levels, SensitiveWord, WordListVersion, words_changed
+from articles.models.sensitive_word import Levels, SensitiveWord, WordListVersion, words_changed
 from articles.models.staff import named, named_among_all, named_apart
 from articles.models.state import (
     ReaderState,
@@ -59,8 +58,6 @@ from articles.models.update import Update
 __all__ = [
     "FEED_EPOCH",
     "GOES_LIVE_COLUMNS",
-    "SLUG_LENGTH",
-    "TITLE_LENGTH",
     "AT_RISK_WITHIN",
     "Article",
     "ArticleQuerySet",
@@ -69,7 +66,6 @@ __all__ = [
     "AuditQuerySet",
     "Autosave",
     "BODY",
-    "BODY_LENGTH",
     "BulkAction",
     "BulkActionItem",
     "CONTEXT_TIMES",
@@ -83,9 +79,7 @@ __all__ = [
     "Image",
     "ImageUse",
     "LINES",
-    "LONGEST_WORD",
     "Levels",
-    "MAX_MEMBERS",
     "MODERN",
     "NEWEST_FIRST",
     "NewId",

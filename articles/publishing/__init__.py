@@ -15,7 +15,6 @@ from articles.publishing.autosave import (
     submit_form,
 )
 from articles.publishing.bulk import (
-    MOST,
     advance_bulk_action,
     gather_articles,
     may_be_undone,
@@ -128,7 +127,6 @@ __all__ = [
     "FieldDiff",
     "IN_REVIEW",
     "LINK",
-    "MOST",
     "NAMES",
     "NO_APPROVAL",
     "Outcome",

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor, record
 from articles.exceptions import ArticleError, RevisionGone
+from articles.limits import PREVIEW_DAYS
 from articles.models import Article, PreviewLink, Revision
 from articles.permissions import CHANGE, EDIT_ANY, may_act_without_session, require
 from articles.publishing.revisions import newest
@@ -17,7 +18,7 @@ from scheduling.services import database_now, read_database_clock, retried
 LINK, UNLINK = "preview_link", "preview_revoked"
 """The actions in the audit log."""
 
-LONGEST = timedelta(days=30)
+LONGEST = timedelta(days=PREVIEW_DAYS)
 
 
 class LastsTooLong(ArticleError):

@@ -2,7 +2,7 @@
 
 from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
 from articles.review.findings import Finding, Opinion, beyond, findings_of, of_findings
-from articles.review.images import MOST_BYTES, MOST_PIXELS, inspect
+from articles.review.images import inspect
 from articles.review.pipeline import FAILED, review, review_words, takes_long
 from articles.review.second_person import (
     APPROVE_CHANGE,
@@ -42,8 +42,6 @@ __all__ = [
     "FAILED",
     "CHANGE_STAGES",
     "Finding",
-    "MOST_BYTES",
-    "MOST_PIXELS",
     "Opinion",
     "StageChoice",
     "Subject",

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_noop as _
 from PIL import Image as PillowImage
 from PIL import ImageFile
 
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS
 from articles.models import BODY, Image, Translatable
 from articles.review.findings import PASSED, Finding, Opinion, strictest
 from articles.review.text import Subject
@@ -29,8 +30,6 @@ from articles.workflow import Verdict
 logger = logging.getLogger(__name__)
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
-MOST_PIXELS = 50_000_000
-MOST_BYTES = 20_000_000
 MOST_FRAMES = 1000
 
 _GPS = 0x8825  # EXIF's table of the place
@@ -56,8 +55,8 @@ def review_images(subject: Subject) -> Opinion:
 
 def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
     """The problems of an image; `claimed` is its media type, such as "image/png"."""
-    if len(data) > MOST_BYTES:
-        return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=MOST_BYTES // 1_000_000)]
+    if len(data) > IMAGE_BYTES:
+        return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=IMAGE_BYTES // 1_000_000)]
     try:
         with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
@@ -73,8 +72,8 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
 
 
 def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Problem]:
-    if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
-        most = MOST_PIXELS // 1_000_000
+    if image.width * image.height > IMAGE_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
+        most = IMAGE_PIXELS // 1_000_000
         yield _problem(Verdict.UNSURE, _("The image has more than %(most)d million pixels."), most=most)
         return
     image.load()

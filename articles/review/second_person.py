@@ -22,7 +22,8 @@ from django.utils.translation import gettext_noop
 
 from articles.audit import Actor, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing
-from articles.models import TITLE_LENGTH, Notification, ProposedChange, Translatable, named
+from articles.limits import TITLE_LENGTH
+from articles.models import Notification, ProposedChange, Translatable, named
 from articles.notifications import Message, send
 from articles.permissions import REVIEW, require, require_newsroom
 from articles.review.unreviewed import refuse_sensitive

@@ -21,6 +21,7 @@ from django.utils.translation import pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from articles.audit import LOCKED_OUT, LOG_IN_FAILED, record_beside
+from articles.limits import CODE_LENGTH, LABEL_LENGTH
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import TooManyAttempts
 
@@ -34,7 +35,7 @@ class LimitedCode(forms.Form):
     user: Any
     code = forms.CharField(
         label=pgettext_lazy("second factor", "Code"),
-        max_length=30,
+        max_length=CODE_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
     )
 
@@ -94,7 +95,7 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
     """A new passkey and its name."""
 
     name = forms.CharField(
-        label=_("Name of the passkey"), max_length=80, required=False, widget=UnfoldAdminTextInputWidget
+        label=_("Name of the passkey"), max_length=LABEL_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
     )
 
     def clean(self) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.parse_int import whole_number
 from articles.desk.retry import RetriedScreens
-from articles.models import BODY_LENGTH, Article, ArticleTemplate, Tag, Text
+from articles.limits import BODY_LENGTH
+from articles.models import Article, ArticleTemplate, Tag, Text
 from articles.pages import newest_text
 from articles.permissions import reads_articles
 from articles.text import clean_html

@@ -27,6 +27,7 @@ from articles.desk.parse_int import whole_number
 from articles.desk.parse_time import instant
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
+from articles.limits import REASON_LENGTH
 from articles.models import Article, QueuedArticle, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
 from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
@@ -45,12 +46,12 @@ BUTTONS = {"approve", "reject", "override", "skip", "claim", "release"}
 class DecisionForm(forms.Form):
     """The decision: the reviewed revision and its stage and, for a rejection, the feedback."""
 
-    revision = forms.IntegerField(min_value=1)
+    revision = forms.IntegerField(min_value=1, max_value=2**31 - 1)
     stage = forms.ChoiceField(choices=ReviewStage.Kind.choices, required=False)
     reason = forms.CharField(
         label=gettext_lazy("Feedback to author, if you reject it"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextareaWidget(
             {"rows": 1, "class": "review-feedback", "placeholder": gettext_lazy("Feedback to author, if you reject it")}
         ),
@@ -58,7 +59,7 @@ class DecisionForm(forms.Form):
     override_reason = forms.CharField(
         label=gettext_lazy("Reason for the override"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
         help_text=gettext_lazy("The reason and the override are recorded in the audit log."),
     )

@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Page as Window
 from playwright.sync_api import expect
 
-from articles.cache.views import MAX_PAGE_SIZE as LARGEST
+from articles.limits import PAGE_SIZE as LARGEST
 from articles.listing.cursor import cursor_of
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE
