@@ -10,3 +10,4 @@ MOST_RELATED = 50  # objects that a list in JSON names, such as tags, roles or p
 MOST_UNKNOWN = 10  # unknown fields or parameters that an error names
 UNKNOWN_LENGTH = 80  # characters of an unknown name that an error shows
 INSTANT_LENGTH = 64  # characters of a time
+JSON_DEPTH = 40  # levels of lists and objects in a body

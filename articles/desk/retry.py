@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unfold.admin import ModelAdmin
-
+from articles.desk.bounded import SearchedScreens
 from scheduling.services import retried
 
 
-class RetriedScreens(ModelAdmin):
+class RetriedScreens(SearchedScreens):
     """Runs saving and deleting as one retried transaction each."""
 
     def changeform_view(self, *args: Any, **options: Any) -> Any:

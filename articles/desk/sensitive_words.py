@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
+from articles.desk.bounded import first_words
 from articles.desk.retry import RetriedScreens
 from articles.desk.review.automatic_approval import who_approves
 from articles.limits import PASTED_LENGTH
@@ -124,8 +125,8 @@ class SensitiveWordAdmin(RetriedScreens):
         self, request: HttpRequest, queryset: QuerySet[SensitiveWord], search_term: str
     ) -> tuple[QuerySet[SensitiveWord], bool]:
         """Search by normalised spelling."""
-        term = plain_form(search_term)
-        return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
+        term = first_words(search_term)
+        return queryset.filter(Q(normalised__contains=plain_form(term)) | Q(text__contains=term)), False
 
     @action(  # type: ignore[operator]
         description=gettext_lazy("Add words"),  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import MOST_LISTED
-from articles.limits import ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH
+from articles.limits import ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH, MOST_WORDS
 from articles.text import MEDIA_PATH
 
 MODERN = ("avif", "webp")
@@ -37,9 +37,9 @@ class ImageQuerySet(models.QuerySet["Image"]):
         return self.filter(uses__isnull=True)
 
     def about(self, words: str) -> Self:
-        """Images whose texts contain all these words."""
+        """Images whose texts contain the first `MOST_WORDS` of these words."""
         found = self
-        for word in words.split():
+        for word in words.split()[:MOST_WORDS]:
             said = (Q((f"{name}__icontains", word)) for name in ("title", "alt", "caption", "credit"))
             found = found.filter(reduce(or_, said))
         return found

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from articles.models import Tag
+from scheduling.limits import JSON_DEPTH
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +31,23 @@ def test_ten_unknown_keys_are_named() -> None:
 
     assert response.status_code == 400
     assert len([key for key in response.json() if key.startswith("k")]) == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "is_refused"),
+    [
+        ("[" * JSON_DEPTH + "]" * JSON_DEPTH, False),
+        ("[" * (JSON_DEPTH + 1) + "]" * (JSON_DEPTH + 1), True),
+        ('{"a":' * 10_000, True),
+        ("[" * 60_000, True),
+        ('["' + "[{" * 5_000 + '\\"[[", "]"]', False),
+        ('"' * 60_000, False),
+    ],
+)
+def test_deeply_nested_json_is_refused_unparsed(body: str, is_refused: bool) -> None:
+    response = APIClient().post(TOKEN, body, content_type="application/json")
+
+    assert (response.status_code, "nested too deeply" in response.content.decode()) == (400, is_refused)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ from articles.audit import (
 )
 from articles.desk.audit.details import details_of
 from articles.desk.audit.instants import delay_of, seen_at, seen_before, who_of
-from articles.desk.bounded import BoundedAdmin
+from articles.desk.bounded import BoundedAdmin, first_words
 from articles.images import CHANGE_IMAGE, DELETE_IMAGE, UPLOAD
 from articles.models import Article, AuditEntry, Release
 from articles.publishing import DELETE_TAG, LINK, RENAME_TAG, UNLINK
@@ -223,7 +223,7 @@ class AuditAdmin(BoundedAdmin):
     ) -> tuple[QuerySet[AuditEntry], bool]:
         """Search by stored and by current names."""
         found, _may_repeat = super().get_search_results(request, queryset, search_term)
-        words = search_term.split()
+        words = first_words(search_term).split()
         users = get_user_model()._default_manager.all()
         for word in words:
             users = users.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))

@@ -16,10 +16,10 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from articles import releases
+from articles.desk.bounded import SearchedScreens
 from articles.desk.following import answer_unchanged
 from articles.desk.parse_int import whole_number
 from articles.desk.releases.forms import NameForm, TimeForm
@@ -35,7 +35,7 @@ from scheduling.services import read_database_clock
 
 
 @admin.register(Release)
-class ReleaseAdmin(ModelAdmin):
+class ReleaseAdmin(SearchedScreens):
     """Releases."""
 
     nothing_yet = _("A release publishes several articles at the same time. Add one, then add articles to it.")

@@ -16,10 +16,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
+from articles.desk.bounded import SearchedScreens
 from articles.desk.confirmation import CONFIRMED, Unconfirmed
 from articles.desk.following import ASKED, POLL, Following, answer_unchanged, next_change, version_of
 from articles.desk.notes.screens import notes_context
@@ -80,7 +80,7 @@ class DecisionForm(forms.Form):
         return values
 
 
-class DecidingScreen(ModelAdmin):
+class DecidingScreen(SearchedScreens):
     """A waiting article with its changes since the last approval; after a decision the next one is shown."""
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:
