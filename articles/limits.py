@@ -77,5 +77,6 @@ LARGEST_BODY = 16 * 1024 * 1024  # bytes of any other body: a form takes nine fo
 LARGEST_UPLOAD = 21_000_000  # bytes of an upload: the largest image plus the rest of the form
 IMAGE_BYTES = 20_000_000  # bytes of an image file
 IMAGE_PIXELS = 50_000_000  # pixels of an image
+MEGAPIXELS_AN_HOUR = 5_000  # million pixels of images that a person uploads in an hour
 IMAGE_SIDE = 16_000  # pixels of an image's side; slightly below WebP's limit
 IMAGE_RATIO = 100  # times that one side of an image is longer than the other

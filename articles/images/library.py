@@ -7,7 +7,9 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
+from math import ceil
 from pathlib import PurePath
 from typing import Any
 
@@ -28,13 +30,19 @@ from articles.exceptions import (
     NotAllowed,
     NotEditable,
     NotStored,
+    PixelsUsedUp,
 )
 from articles.images import resize
-from articles.limits import IMAGE_BYTES
+from articles.images.slots import decoding_slot
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS, MEGAPIXELS_AN_HOUR
 from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
-from articles.review import Subject, applies, needs_second_person, propose, review_words
+from articles.review import Subject, applies, needs_second_person, pixels_of, propose, review_words
+from headline.accounts.limits import Limit
 from scheduling.services import lock_by_ids, retried
+
+PIXELS = Limit("image pixels of user", burst=MEGAPIXELS_AN_HOUR, every=timedelta(hours=1) / MEGAPIXELS_AN_HOUR)
+"""Millions of them."""
 
 logger = logging.getLogger(__name__)
 
@@ -69,14 +77,15 @@ def upload(file: File[bytes], *, by: Actor, **texts: str) -> Uploaded:
     """Store a file as an image with these `texts`: title, alt, caption, credit.
 
     A file that exists already is not stored again; its image gets the texts that were empty. All renditions are stored
-    or none. Raises `NotAllowed`, `InvalidImageFile`, `NotStored` and `InvalidImage`.
+    or none. Raises `NotAllowed`, `InvalidImageFile`, `NotStored`, `InvalidImage`, `PixelsUsedUp` and `DecodingBusy`.
     """
     require(ADD, by)
     data = _read(file)
     digest = hashlib.sha256(data).hexdigest()
     if (known := Image.objects.filter(digest=digest).first()) is not None:
         return _reuse(known, texts, by)
-    prepared = resize.prepare(data, name=file.name or "")
+    with _decoding(pixels_of(data), by):
+        prepared = resize.prepare(data, name=file.name or "")
     image = Image(
         digest=digest,
         format=prepared.format,
@@ -123,7 +132,7 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         propose(image, seen, name=image.title, by=by)
         changes = {name: value for name, value in changes.items() if name not in SEEN}
     else:
-        _show(image, seen)
+        _show(image, seen, by)
     if changes:
         image.save()
         record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
@@ -131,17 +140,17 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
 
 @applies(ProposedChange.Subject.IMAGE, Image, shown=Image.SHOWN)
 def _apply(image: Image, values: Mapping[str, Any], by: Actor) -> None:
-    _show(image, values)
+    _show(image, values, by)
     image.save()
     record_beside(CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(values))
 
 
-def _show(image: Image, values: Mapping[str, Any]) -> None:
+def _show(image: Image, values: Mapping[str, Any], by: Actor) -> None:
     """Set what readers see of it, with the crop for its focal point."""
     shared = image.shared
     _set_values(image, values)
     if image.shared != shared:
-        _replace_crop(image, shared)
+        _replace_crop(image, shared, by)
 
 
 @retried
@@ -177,6 +186,15 @@ def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:
         image.uploaded_by_id == by.pk or by.has_perm(EDIT_ANY)  # type: ignore[union-attr]
     )
     return may
+
+
+@contextmanager
+def _decoding(pixels: int, by: Actor) -> Iterator[None]:
+    """A slot for a block that decodes so many pixels for a user. Raises `DecodingBusy` and `PixelsUsedUp`."""
+    with decoding_slot():
+        if wait := PIXELS.take(str(by.pk), ceil(min(pixels, IMAGE_PIXELS) / 1_000_000)):
+            raise PixelsUsedUp(wait)
+        yield
 
 
 def _read(file: File[bytes]) -> bytes:
@@ -241,9 +259,11 @@ def _remove(paths: Iterable[str]) -> None:
             logger.exception("removing an image file failed: %s", path)
 
 
-def _replace_crop(image: Image, old: str) -> None:
+def _replace_crop(image: Image, old: str, by: Actor) -> None:
     """Write the crop around the new focal point; the `old` one is removed after the commit."""
-    content = resize.crop(_original(image), x=image.focus_x, y=image.focus_y)
+    original = _original(image)
+    with _decoding(image.width * image.height, by):
+        content = resize.crop(original, x=image.focus_x, y=image.focus_y)
     _remove([image.path(image.shared)])  # a failed change may have left one
     _write(image, {image.shared: content}, [])
     transaction.on_commit(partial(_remove, [image.path(old)]), robust=True)

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from threading import BoundedSemaphore
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -48,8 +47,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 _PNG, _COMPRESSED = b"\x89PNG\r\n\x1a\n", (b"zTXt", b"iTXt", b"iCCP")
 _AROUND_CHUNK = 12  # bytes of its length, type and check sum
-_concurrency = BoundedSemaphore(2)
-"""Limits concurrent decoding in this process: one image may need 400 MB."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +63,21 @@ class Prepared:
 
 def prepare(data: bytes, *, name: str) -> Prepared:
     """Make all files of an image uploaded as `name`. Raises `InvalidImageFile`."""
-    with _concurrency:
-        image = _decoded(data)
-        kind, form = image.info["kind"], ORIGINAL_FORMATS.get(image.info["kind"], "png")
-        widths = [width for width in WIDTHS if width < image.width]
-        if len(widths) < len(WIDTHS):
-            widths.append(image.width)
-        files = {f"original.{form}": _encoded(image, form), "shared-50-50.jpeg": _cropped(image, 50, 50)}
-        for width, rendition in _resized(image, widths):
-            files |= {f"{width}.{modern}": _encoded(rendition, modern) for modern in MODERN}
+    image = _decoded(data)
+    kind, form = image.info["kind"], ORIGINAL_FORMATS.get(image.info["kind"], "png")
+    widths = [width for width in WIDTHS if width < image.width]
+    if len(widths) < len(WIDTHS):
+        widths.append(image.width)
+    files = {f"original.{form}": _encoded(image, form), "shared-50-50.jpeg": _cropped(image, 50, 50)}
+    for width, rendition in _resized(image, widths):
+        files |= {f"{width}.{modern}": _encoded(rendition, modern) for modern in MODERN}
     _check_files(files)
     return Prepared(form, image.width, image.height, widths, files, _remark(kind, name))
 
 
 def crop(data: bytes, *, x: int, y: int) -> bytes:
     """The crop around the focal point (per cent) that other sites show."""
-    with _concurrency:
-        return _cropped(_decoded(data), x, y)
+    return _cropped(_decoded(data), x, y)
 
 
 def _decoded(data: bytes) -> PillowImage.Image:

@@ -2,7 +2,7 @@
 
 from articles.review.automatic_approval import CHANGE_POLICY, choose_policy
 from articles.review.findings import Finding, Opinion, beyond, findings_of, of_findings
-from articles.review.images import inspect
+from articles.review.images import inspect, pixels_of
 from articles.review.pipeline import FAILED, review, review_words, takes_long
 from articles.review.second_person import (
     APPROVE_CHANGE,
@@ -56,6 +56,7 @@ __all__ = [
     "problem_of",
     "findings_of",
     "inspect",
+    "pixels_of",
     "of_findings",
     "record_words",
     "refuse_sensitive",

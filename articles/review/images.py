@@ -12,6 +12,7 @@ import html
 import io
 import logging
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,7 +102,19 @@ def _ends_with_image(kind: str, data: bytes) -> bool:
     return data.rstrip(b"\0").endswith(_END[kind])
 
 
+def pixels_of(data: bytes) -> int:
+    """How many pixels a file says it has; 0 if it is no image. Nothing is decoded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with PillowImage.open(io.BytesIO(data), formats=(*FORMATS, "AVIF")) as image:
+                return image.width * image.height
+        except Exception:  # Pillow raises many different exceptions for broken files
+            return 0
+
+
 def _problems(body: str) -> Iterator[Problem]:
+    left = IMAGE_PIXELS  # of all images in the text: a few kilobytes may hold one of seconds
     for address in _DATA_ADDRESS.finditer(html.unescape(body)):
         kind, parameters, content = address.groups()
         try:
@@ -109,6 +122,11 @@ def _problems(body: str) -> Iterator[Problem]:
             data = base64.b64decode(data, validate=True) if "base64" in parameters.lower() else data
         except binascii.Error:
             data = b""
+        left -= pixels_of(data)
+        if left < 0:
+            text = _("The images in the text have more than %(most)d million pixels together.")
+            yield _problem(Verdict.UNSURE, text, most=IMAGE_PIXELS // 1_000_000)
+            return
         yield from inspect(data, claimed=(kind or "text/plain").lower())
 
 

@@ -23,20 +23,20 @@ _ROWS_PER_PRUNING = 1000
 
 @dataclass(frozen=True)
 class Limit:
-    """`burst` attempts at once, and one more each `every`, for each subject."""
+    """`burst` attempts at once, and one more each `every`, for each subject. An attempt may count as several."""
 
     name: str
     burst: int
     every: timedelta
 
-    def take(self, subject: str) -> timedelta:
-        """Count one attempt. Zero if it is allowed; otherwise the time to wait, and nothing is counted."""
+    def take(self, subject: str, amount: int = 1) -> timedelta:
+        """Count one attempt, as `amount`. Zero if it is allowed; otherwise the time to wait, and nothing is counted."""
         key, now, interval = self._key(subject), _now(), _microseconds(self.every)
-        latest = now + interval * (self.burst - 1)
+        latest = now + interval * (self.burst - amount)
         row, _is_new = TryCount.objects.get_or_create(pk=key, defaults={"free_at": now})
         if row.free_at <= latest:  # a refusal needs no write
             rows = TryCount.objects.filter(pk=key, free_at__lte=latest)
-            if rows.update(free_at=Greatest(F("free_at"), now) + interval):
+            if rows.update(free_at=Greatest(F("free_at"), now) + interval * amount):
                 return timedelta()
             row.free_at = TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + interval
         return timedelta(microseconds=max(row.free_at - latest, 1))
