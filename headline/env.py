@@ -99,6 +99,7 @@ PLAIN = frozenset(
         *(
             "EXPENSIVE_REQUESTS",
             "IMAGES_AT_ONCE",
+            "REQUEST_TIMEOUT",
             "EMAIL_FROM",
             "LANGUAGE_CODE",
             "LOG_FORMAT",

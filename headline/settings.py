@@ -38,6 +38,7 @@ if SITE_URL.startswith("https://"):
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021", "models.W036"]
 # Searches, comparisons and uploads of readers, and as many of staff, that a process of the web server works on at once.
 EXPENSIVE_REQUESTS = env.number("EXPENSIVE_REQUESTS", default=3, least=1)
+REQUEST_TIMEOUT = env.number("REQUEST_TIMEOUT", default=30, least=1)  # seconds for the statements of a request
 IMAGES_AT_ONCE = env.number("IMAGES_AT_ONCE", default=2, least=1)  # decoded at once by all processes of a host
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
 
@@ -162,6 +163,7 @@ MIDDLEWARE = [
     "headline.content_security.BrowserPolicyMiddleware",
     "headline.probe_middleware.ProbesMiddleware",
     "headline.unavailable.RecoveryMiddleware",
+    "headline.deadline.DeadlineMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "headline.accounts.middleware.SessionMiddleware",
     "articles.middleware.NoStoreMiddleware",
@@ -207,6 +209,7 @@ TEMPLATES = [
 # Database
 
 CONNECTION_LIFETIME = 60  # seconds a thread keeps its connection
+DATABASE_TIMEOUT = env.number("DATABASE_TIMEOUT", default=8, least=2)
 DATABASES = {
     "default": env.database("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/headline.sqlite3")
     | {"CONN_MAX_AGE": CONNECTION_LIFETIME, "CONN_HEALTH_CHECKS": True}
@@ -218,7 +221,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(DATABASE_TIMEOUT)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron
