@@ -73,6 +73,7 @@ PREVIEW_DAYS = 30  # days that a preview link is valid
 
 SMALL_BODY = 64 * 1024  # bytes of a body that anyone may send: log-ins and forms of readers
 ENDED_SESSION_BODY = 1024 * 1024  # bytes of a form sent after the end of a session, whose text is shown again
+ORDINARY_BODY = 1024 * 1024  # bytes of a body of a signed-in user without article, template, list of words or file
 LARGEST_BODY = 16 * 1024 * 1024  # bytes of any other body: a form takes nine for each Chinese character
 LARGEST_UPLOAD = 21_000_000  # bytes of an upload: the largest image plus the rest of the form
 IMAGE_BYTES = 20_000_000  # bytes of an image file

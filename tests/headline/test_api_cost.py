@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from articles.limits import ORDINARY_BODY
 from articles.models import Tag
 from scheduling.limits import JSON_DEPTH
 
@@ -86,7 +87,14 @@ def test_a_large_body_without_a_signed_in_user_is_refused_unread(client: Client,
     assert len(response.content) < 1_000
 
 
+@pytest.mark.parametrize("path", ["/api/v1/desk/bulk-actions/", "/api/v1/tasks/", "/admin/auth/user/add/"])
+def test_a_large_body_is_refused_where_no_text_is_sent(admin_client: Client, path: str) -> None:
+    response = admin_client.post(path, "x" * (ORDINARY_BODY + 1), content_type="application/json")
+
+    assert response.status_code == 413
+
+
 def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:
-    response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 100_000})
+    response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 1_100_000})
 
     assert response.status_code in (200, 302)
