@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from math import ceil
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext, gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
 MOST_LISTED = 5
 
@@ -21,6 +23,7 @@ def listed(names: Sequence[str]) -> str:
 class ArticleError(Exception):
     """The request could not be fulfilled."""
 
+    retry_after: int | None = None  #: seconds after which the same request may succeed
     code = "article_error"
     message: str | Promise = _("This could not be done.")
 
@@ -142,7 +145,7 @@ class ChangedSince(ArticleError):
 
 
 class TooMany(ArticleError):
-    """More articles than a bulk action can have."""
+    """More articles than a bulk action, or more notes than an article can have."""
 
     code = "too_many"
     message = _("These are too many articles at once.")
@@ -287,6 +290,30 @@ class NotStored(ArticleError):
 
     code = "not_stored"
     message = _("The image could not be stored. Try again, or contact an administrator.")
+
+
+class DecodingBusy(ArticleError):
+    """As many images are being decoded as the host can take."""
+
+    code = "busy"
+    message = _("Several images are being processed at the moment; try again in a few seconds.")
+    retry_after = 5  # seconds
+
+
+class PixelsUsedUp(ArticleError):
+    """The user has uploaded as many pixels as are processed in an hour."""
+
+    code = "too_many_pixels"
+
+    def __init__(self, wait: timedelta) -> None:
+        minutes = ceil(wait / timedelta(minutes=1))
+        text = ngettext(
+            "You have uploaded very many large images; the next can follow in %(minutes)d minute.",
+            "You have uploaded very many large images; the next can follow in %(minutes)d minutes.",
+            minutes,
+        )
+        super().__init__(text % {"minutes": minutes})
+        self.retry_after = ceil(wait.total_seconds())
 
 
 class ImageGone(ArticleError):

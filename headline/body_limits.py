@@ -1,6 +1,6 @@
 """Limits of request bodies by address, checked by the declared length before anything is read.
 
-What a signed-in user sends is limited by Django, with `DATA_UPLOAD_MAX_MEMORY_SIZE`.
+Articles and files of signed-in users are limited by Django, with `DATA_UPLOAD_MAX_MEMORY_SIZE`.
 """
 
 from __future__ import annotations
@@ -13,39 +13,38 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-SMALL = 64 * 1024
-"""Bytes that anyone may send: log-ins and forms of readers."""
-
-ENDED_SESSION = 1024 * 1024
-"""Bytes of a form that is sent after the end of a session, whose text is shown again."""
+from articles.limits import ENDED_SESSION_BODY, ORDINARY_BODY, SMALL_BODY
 
 _ALWAYS_SMALL = ("/admin/login/", "/api/v1/token/")
 _SAML = "/admin/sso/saml/"  # has a limit of its own
-_LARGE = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
-"""Addresses where users and their programs send articles and files."""
+_OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
+"""Addresses of users and their programs."""
+
+_LARGEST = ("/admin/articles/", *(f"/api/v1/desk/{name}/" for name in ("articles", "images", "templates", "words")))
+"""Those where they send articles, templates, lists of words and files."""
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies of requests without a signed-in user, by 413, before anything reads them."""
+    """Refuses larger bodies by 413, before anything reads them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        most = limit_of(request) if _length(request) > SMALL else None
+        most = limit_of(request) if _length(request) > SMALL_BODY else None
         return self._get_response(request) if most is None or _length(request) <= most else _refusal(request)
 
 
 def limit_of(request: HttpRequest) -> int | None:
     """The largest body of this request in bytes; None if Django limits it."""
-    if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_LARGE):
-        return SMALL
+    if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_OF_STAFF):
+        return SMALL_BODY
     if request.path_info.startswith(_SAML):
         return None
     # An API checks a token before it reads the body.
     if request.user.is_authenticated or (request.path_info.startswith("/api/") and "Authorization" in request.headers):
-        return None
-    return ENDED_SESSION if settings.SESSION_COOKIE_NAME in request.COOKIES else SMALL
+        return None if request.path_info.startswith(_LARGEST) else ORDINARY_BODY
+    return ENDED_SESSION_BODY if settings.SESSION_COOKIE_NAME in request.COOKIES else SMALL_BODY
 
 
 def _length(request: HttpRequest) -> int:

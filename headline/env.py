@@ -98,6 +98,8 @@ PLAIN = frozenset(
         *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
         *(
             "EXPENSIVE_REQUESTS",
+            "IMAGES_AT_ONCE",
+            "REQUEST_TIMEOUT",
             "EMAIL_FROM",
             "LANGUAGE_CODE",
             "LOG_FORMAT",

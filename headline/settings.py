@@ -9,6 +9,7 @@ from datetime import timedelta
 import django_stubs_ext
 from django.templatetags.static import static
 
+from articles.limits import LARGEST_BODY, LARGEST_UPLOAD
 from headline import colors, database, debug_mode, env, logs, media, telemetry
 from headline.caches import caches
 
@@ -37,6 +38,8 @@ if SITE_URL.startswith("https://"):
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021", "models.W036"]
 # Searches, comparisons and uploads of readers, and as many of staff, that a process of the web server works on at once.
 EXPENSIVE_REQUESTS = env.number("EXPENSIVE_REQUESTS", default=3, least=1)
+REQUEST_TIMEOUT = env.number("REQUEST_TIMEOUT", default=30, least=1)  # seconds for the statements of a request
+IMAGES_AT_ONCE = env.number("IMAGES_AT_ONCE", default=2, least=1)  # decoded at once by all processes of a host
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address
 
 # Accounts
@@ -160,6 +163,7 @@ MIDDLEWARE = [
     "headline.content_security.BrowserPolicyMiddleware",
     "headline.doctor.middleware.ProbesMiddleware",
     "headline.unavailable.RecoveryMiddleware",
+    "headline.deadline.DeadlineMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "headline.accounts.middleware.SessionMiddleware",
     "articles.middleware.NoStoreMiddleware",
@@ -206,6 +210,7 @@ TEMPLATES = [
 # Database
 
 CONNECTION_LIFETIME = 60  # seconds a thread keeps its connection
+DATABASE_TIMEOUT = env.number("DATABASE_TIMEOUT", default=8, least=2)
 DATABASES = {
     "default": env.database("DATABASE_URL", default=f"sqlite:///{DATA_DIR}/headline.sqlite3")
     | {"CONN_MAX_AGE": CONNECTION_LIFETIME, "CONN_HEALTH_CHECKS": True}
@@ -217,7 +222,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"]["OPTIONS"] |= database.mysql_options(env.number("DATABASE_TIMEOUT", default=8, least=2))
+    DATABASES["default"]["OPTIONS"] |= database.mysql_options(DATABASE_TIMEOUT)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The queue, the cache, cron
@@ -260,6 +265,7 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 # The review
 
 MAY_ACT_WITHOUT_SESSION = "headline.accounts.second_factor.may_act_without_session"  # of a user; for feeds and links
+COUNT_MEGAPIXELS = "headline.accounts.limits.count_megapixels"  # of images that a user has decoded
 OPERATORS_OF_PROGRAMS = "headline.api.service_accounts.operators_of"  # with whom a program counts as one person
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/providers.py
 REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews
@@ -277,7 +283,7 @@ LOCALE_PATHS = [BASE_DIR / "headline" / "locale"]
 # Files
 
 # A form encodes each of an article's up to a million Chinese characters in nine bytes.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
 
 STATIC_URL = "static/"
 STATIC_ROOT = env.subdirectory("DATA_DIR", DATA_DIR / "static")  # WhiteNoise warns if it is missing
@@ -300,7 +306,7 @@ WHITENOISE_USE_FINDERS = True
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 # Private networks from which programs may fetch images by address, such as that of an archive.
 FETCH_NETWORKS = env.networks("FETCH_NETWORKS")
-FILE_UPLOAD_MAX_MEMORY_SIZE = 21_000_000  # bytes: the largest image plus the rest of the form
+FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_UPLOAD
 
 # Mail
 

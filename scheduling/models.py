@@ -25,9 +25,8 @@ from scheduling.database import (
     write_for,
 )
 from scheduling.fields import ExactCharField
+from scheduling.limits import KEY_LENGTH, TASK_TYPE_LENGTH
 
-TASK_TYPE_LENGTH = 64
-KEY_LENGTH = 191
 _MISSED_HEARTBEATS = 3  # heartbeats a worker may miss before it counts as dead
 
 Instant = datetime | Combinable

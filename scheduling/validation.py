@@ -13,10 +13,7 @@ from django.utils.translation import gettext as _
 from scheduling.conf import conf
 from scheduling.database import NoTimeZone, OutOfRange, storable
 from scheduling.exceptions import InvalidTask, NaiveTime, TimeOutOfRange
-from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH
-
-MAX_DEPTH = 31
-"""Levels of lists and objects in parameters: MariaDB takes no JSON that is deeper, MySQL and SQLite take more."""
+from scheduling.limits import KEY_LENGTH, PARAMETERS_DEPTH, TASK_TYPE_LENGTH
 
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 _encode_sorted = json.JSONEncoder(sort_keys=True).encode
@@ -90,7 +87,7 @@ def checked_priority(value: Any) -> int:
 
 
 def checked_parameters(value: Any) -> Any:
-    """Any JSON value of at most `MAX_PARAMETERS_BYTES` and `MAX_DEPTH`, as a database returns it: `(1,)` is `[1]`."""
+    """Any JSON value in `MAX_PARAMETERS_BYTES` and `PARAMETERS_DEPTH`, as a database returns it: `(1,)` is `[1]`."""
     try:
         text = _encode(value)
         size = len(text.encode())
@@ -99,8 +96,8 @@ def checked_parameters(value: Any) -> Any:
     if size > conf.MAX_PARAMETERS_BYTES:
         text = _("parameters take %(size)d bytes as JSON; %(most)d at most: store the data elsewhere and pass its id")
         raise InvalidTask(text % {"size": size, "most": conf.MAX_PARAMETERS_BYTES})
-    if _is_deeper(value, MAX_DEPTH):
-        raise InvalidTask(_("parameters are nested deeper than %(most)d levels") % {"most": MAX_DEPTH})
+    if _is_deeper(value, PARAMETERS_DEPTH):
+        raise InvalidTask(_("parameters are nested deeper than %(most)d levels") % {"most": PARAMETERS_DEPTH})
     return json.loads(text)
 
 

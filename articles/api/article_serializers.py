@@ -21,6 +21,15 @@ from articles.api.fields import (
     StatusesField,
 )
 from articles.api.reader_serializers import ArticleFilterSerializer
+from articles.limits import (
+    ADDRESS_LENGTH,
+    EXTERNAL_ID_LENGTH,
+    MOST_COVERS,
+    MOST_RESCHEDULED,
+    REASON_LENGTH,
+    REVISION_NOTE_LENGTH,
+    SLUG_LENGTH,
+)
 from articles.models import (
     LINES,
     Article,
@@ -38,7 +47,8 @@ from articles.models import (
 from articles.publishing import FieldDiff, notes
 from articles.text import FORMATS, Change, Row, RowChange, one_line
 from articles.workflow import Transition
-from scheduling.api.strict import BoundedListField, BoundedSlugField, Strict
+from scheduling.api.bounded_fields import BoundedChoicesField, BoundedListField, BoundedSlugField
+from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
 
 Status = Article.Status
@@ -48,19 +58,21 @@ ORDERINGS = ("-id", "id", "-updated_at", "updated_at", "-goes_live_at", "goes_li
 class DeskFilterSerializer(ArticleFilterSerializer):
     """Filters of the newsroom's article list."""
 
-    state = serializers.MultipleChoiceField(
+    state = BoundedChoicesField(
         choices=State.choices, required=False, help_text=_("What readers see, by name. May be repeated.")
     )
     status = StatusesField(
         Status, required=False, help_text=_("By number, or by word, such as `published`. May be repeated.")
     )
     ids = NumbersField(required=False, help_text=_("Ids, separated by commas, at most 100."))
-    slug = serializers.CharField(max_length=200, required=False, help_text=_("Those with this slug."))
+    slug = serializers.CharField(max_length=SLUG_LENGTH, required=False, help_text=_("Those with this slug."))
     external_id = serializers.CharField(
-        max_length=400, required=False, help_text=_("The one that was imported with this id.")
+        max_length=EXTERNAL_ID_LENGTH, required=False, help_text=_("The one that was imported with this id.")
     )
     address = ArticleAddressField(
-        max_length=2000, required=False, help_text=_("The one with this address on the site, also a former one.")
+        max_length=ADDRESS_LENGTH,
+        required=False,
+        help_text=_("The one with this address on the site, also a former one."),
     )
     ordering = serializers.ChoiceField(
         ORDERINGS, required=False, help_text=_("Those without a time to go live are left out if that is the order.")
@@ -230,19 +242,17 @@ class LineField(serializers.CharField):
 class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     """An article in any state. Its status changes only through the actions."""
 
-    channel = serializers.SlugRelatedField(
-        slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False
-    )
+    channel = BoundedSlugField(slug_field="slug", queryset=Channel.objects.enabled(), allow_null=True, required=False)
     cover = BoundedListField(
-        child=serializers.UUIDField(), max_length=3, required=False,
+        child=serializers.UUIDField(), max_length=MOST_COVERS, required=False,
         help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
     tags = BoundedSlugField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
-    author = serializers.SlugRelatedField[Any](
+    author = BoundedSlugField(
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("A username. Another than yours needs the permission to edit all articles."),
     )  # fmt: skip
-    owner = serializers.SlugRelatedField[Any](
+    owner = BoundedSlugField(
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("The username of who has to finish it. Readers never see it."),
     )  # fmt: skip
@@ -260,10 +270,13 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
     created_at = InstantField(read_only=True)
     updated_at = InstantField(source="changed_at", read_only=True)
     note = serializers.CharField(
-        max_length=300, write_only=True, required=False, help_text=_("For the newsroom: what is new, and why.")
+        max_length=REVISION_NOTE_LENGTH,
+        write_only=True,
+        required=False,
+        help_text=_("For the newsroom: what is new, and why."),
     )
     correction = serializers.CharField(
-        max_length=500, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
+        max_length=REASON_LENGTH, write_only=True, required=False, help_text=_("For readers: what was wrong before.")
     )
     pending_update = UpdateSerializer(
         read_only=True, allow_null=True, help_text=_("The text that readers do not see yet.")
@@ -367,12 +380,12 @@ class EmbargoSerializer(Strict):
 class RescheduleSerializer(Strict):
     """The articles to reschedule, and by how much."""
 
-    channel = serializers.SlugRelatedField[Any](
+    channel = BoundedSlugField(
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Everything in this channel.")
     )
     articles = BoundedListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False, min_length=1,
-        max_length=1000,
+        max_length=MOST_RESCHEDULED,
         help_text=_("These articles, by id."),
     )  # fmt: skip
     shift = ShiftField(help_text=_("HH:MM:SS or ISO 8601, such as 00:30:00 or PT30M; negative means earlier."))
@@ -396,6 +409,7 @@ class ApprovalSerializer(Strict):
 
     revision = serializers.IntegerField(
         min_value=1,
+        max_value=2**31 - 1,
         help_text=_("Its number. If the text, a time or an image's text has changed since, nothing is approved."),
         error_messages={"required": _("Give the number of the revision that you read.")},
     )
@@ -404,7 +418,7 @@ class ApprovalSerializer(Strict):
         help_text=_("The stage at which you approve. If the text waits at another one now, nothing is approved."),
     )  # fmt: skip
     override = serializers.CharField(
-        max_length=500, required=False,
+        max_length=REASON_LENGTH, required=False,
         help_text=_("For administrators: why you approve your own text, or one without an author. It is recorded."),
     )  # fmt: skip
 
@@ -412,15 +426,16 @@ class ApprovalSerializer(Strict):
 class RetractSerializer(Strict):
     """The retraction notice for readers."""
 
-    notice = serializers.CharField(max_length=500)
+    notice = serializers.CharField(max_length=REASON_LENGTH)
 
 
 class RejectSerializer(Strict):
     """Why the article is rejected."""
 
-    reason = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=REASON_LENGTH)
     revision = serializers.IntegerField(
         min_value=1,
+        max_value=2**31 - 1,
         required=False,
         help_text=_("The number of the revision that you read. If the text has changed since, nothing is rejected."),
     )

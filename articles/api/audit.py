@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from articles.api.fields import AddressInstantField, InstantField
 from articles.api.screens import ListedScreen
+from articles.limits import ACTION_LENGTH
 from articles.models import AuditEntry
 
 _ID: dict[str, Any] = {"required": False, "min_value": 1, "max_value": 2**63 - 1}
@@ -30,7 +31,9 @@ class AuditFilterSerializer(serializers.Serializer[Any]):
     article = serializers.IntegerField(**_ID, help_text=_("Id of an article."))
     release = serializers.IntegerField(**_ID, help_text=_("Id of a release."))
     user = serializers.IntegerField(**_ID, help_text=_("Id of a user."))
-    action = serializers.CharField(max_length=40, required=False, help_text=_("Such as `approve` or `add_token`."))
+    action = serializers.CharField(
+        max_length=ACTION_LENGTH, required=False, help_text=_("Such as `approve` or `add_token`.")
+    )
     source = serializers.ChoiceField(AuditEntry.Source.choices, required=False, help_text=_("Where it came in."))  # type: ignore[assignment]
     since = AddressInstantField(required=False, help_text=_("At or after this time."))
     until = AddressInstantField(required=False, help_text=_("Before this time."))

@@ -21,6 +21,7 @@ from articles.exceptions import (
     ArticleGone,
     ChangeAltered,
     ChangeGone,
+    DecodingBusy,
     EditConflict,
     ImageGone,
     ImageInUse,
@@ -30,6 +31,7 @@ from articles.exceptions import (
     NoteChanged,
     NoteGone,
     NotStored,
+    PixelsUsedUp,
     RescheduledByOther,
     RevisionChanged,
     RevisionGone,
@@ -53,6 +55,8 @@ STATUS_OF: dict[type[ArticleError], int] = {
     ChangeAltered: status.HTTP_409_CONFLICT,
     RevisionGone: status.HTTP_404_NOT_FOUND,
     TooLong: status.HTTP_413_REQUEST_ENTITY_TOO_LARGE,
+    DecodingBusy: status.HTTP_503_SERVICE_UNAVAILABLE,
+    PixelsUsedUp: status.HTTP_429_TOO_MANY_REQUESTS,
     ImageInUse: status.HTTP_409_CONFLICT,
     InUse: status.HTTP_409_CONFLICT,
     ImageGone: status.HTTP_404_NOT_FOUND,
@@ -71,6 +75,7 @@ class ErrorResponse(APIException):
 
     def __init__(self, error: ArticleError) -> None:
         self.status_code = next(STATUS_OF[kind] for kind in type(error).mro() if kind in STATUS_OF)
+        self.wait = error.retry_after  # DRF's exception handler sends it as `Retry-After`
         super().__init__(str(error), code=error.code)
 
 

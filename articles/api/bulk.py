@@ -16,9 +16,9 @@ from rest_framework.response import Response
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.exceptions import RevisionMissing
+from articles.limits import MOST_BULK
 from articles.models import Article, BulkAction, BulkActionItem
 from articles.publishing import (
-    MOST,
     advance_bulk_action,
     gather_articles,
     may_be_undone,
@@ -26,7 +26,8 @@ from articles.publishing import (
     undo_bulk_action,
 )
 from articles.workflow import TRANSITIONS, Input, Transition
-from scheduling.api.strict import BoundedListField, EmptyBody, Strict
+from scheduling.api.bounded_fields import BoundedDictField, BoundedListField
+from scheduling.api.strict import EmptyBody, Strict
 from scheduling.database import read_database_clock
 
 PATIENCE = 5.0  # seconds of a request; a worker does the rest
@@ -39,14 +40,14 @@ class NewBulkActionSerializer(Strict):
 
     transition = serializers.ChoiceField(_TRANSITIONS)
     articles = BoundedListField(
-        child=_NUMBER, allow_empty=False, max_length=MOST, help_text=_("Ids; each has a row of the answer.")
+        child=_NUMBER, allow_empty=False, max_length=MOST_BULK, help_text=_("Ids; each has a row of the answer.")
     )
     publish_at = InstantField(required=False, help_text=_("For `schedule`."))
     minutes = serializers.IntegerField(
         required=False, min_value=-(10**7), max_value=10**7, help_text=_("For `reschedule`; negative means earlier.")
     )
-    revisions = serializers.DictField(
-        child=serializers.IntegerField(min_value=1, max_value=2**31 - 1), required=False,
+    revisions = BoundedDictField(
+        child=serializers.IntegerField(min_value=1, max_value=2**31 - 1), max_length=MOST_BULK, required=False,
         help_text=_("For `approve`: by id of the article, the number of the revision that you read."),
     )  # fmt: skip
 

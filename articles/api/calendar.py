@@ -25,7 +25,9 @@ from articles.desk.calendar.period import EARLIEST, LATEST, View
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.exceptions import NotAllowed
+from articles.limits import ENTRY_KEY_LENGTH
 from articles.models import Article, Channel
+from scheduling.api.bounded_fields import BoundedSlugField
 from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
 
@@ -35,7 +37,7 @@ class CalendarFilterSerializer(serializers.Serializer[Any]):
 
     view = serializers.ChoiceField(View.choices, default=View.MONTH.value, help_text=_("How long the period is."))
     date = serializers.DateField(required=False, help_text=_("A day of the period; left out, today."))
-    channel = serializers.SlugRelatedField(
+    channel = BoundedSlugField(
         slug_field="slug", queryset=Channel.objects.all(), required=False, help_text=_("Slug of a channel.")
     )
     author = serializers.IntegerField(required=False, min_value=1, max_value=2**63 - 1, help_text=_("Id of an author."))
@@ -78,7 +80,7 @@ class CalendarSerializer(serializers.Serializer[Any]):
 class NewTimeSerializer(Strict):
     """An entry and its new time."""
 
-    key = serializers.CharField(max_length=60)
+    key = serializers.CharField(max_length=ENTRY_KEY_LENGTH)
     seen = InstantField(help_text=_("The time that you saw: if it has changed since, nothing is rescheduled."))
     at = InstantField(required=False, help_text=_("The new time; left out, it happens now."))
 

@@ -15,13 +15,15 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from articles.limits import MOST_IDS, SPAN_LENGTH
+from scheduling.api.bounded_fields import BoundedChoicesField, BoundedInstantField, refuse_longer
 from scheduling.database import OutOfRange, storable
 from scheduling.services import rounded_up
 
 _UNENCODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)", re.ASCII)
 
 
-class InstantField(serializers.DateTimeField):
+class InstantField(BoundedInstantField):
     """A time with an offset, in the years 1000 to 9999; shown in UTC."""
 
     default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
@@ -64,6 +66,7 @@ class AtOnceField(serializers.BooleanField):
         super().__init__(default=False, help_text=text, **options)
 
 
+@extend_schema_field({"type": "string", "maxLength": SPAN_LENGTH})
 class ShiftField(serializers.DurationField):
     """A duration in an unambiguous format: "00:10" might be minutes or hours."""
 
@@ -74,7 +77,7 @@ class ShiftField(serializers.DurationField):
 
     def to_internal_value(self, value: Any) -> timedelta:
         """The duration. Raises `ValidationError`."""
-        if not isinstance(value, str) or not self._FORMATS.fullmatch(value):
+        if not isinstance(value, str) or len(value) > SPAN_LENGTH or not self._FORMATS.fullmatch(value):
             self.fail("invalid")
         try:
             span = parse_duration(value.removeprefix("+"))
@@ -85,7 +88,7 @@ class ShiftField(serializers.DurationField):
         return span
 
 
-class StatusesField(serializers.MultipleChoiceField):
+class StatusesField(BoundedChoicesField):
     """Statuses by word, such as `published`, or by number."""
 
     def __init__(self, kind: type[Choices], **options: Any) -> None:
@@ -94,6 +97,7 @@ class StatusesField(serializers.MultipleChoiceField):
 
     def to_internal_value(self, data: Any) -> Any:
         """The numbers. Raises `ValidationError`."""
+        refuse_longer(data, len(self.choices))
         given: Any = [self.words.get(str(one).lower(), one) for one in data]
         return super().to_internal_value(given)
 
@@ -116,11 +120,13 @@ class NumbersField(serializers.CharField):
     default_error_messages = {  # noqa: RUF012 (extends the base's dictionary by name)
         "invalid": _("Give up to %(most)d ids, separated by commas."),
     }
-    MOST = 100
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=MOST_IDS * len("123456789012345678,"), **options)
 
     def to_internal_value(self, data: Any) -> Any:
         """The ids. Raises `ValidationError`."""
         texts = super().to_internal_value(data).split(",")
-        if len(texts) > self.MOST or not all(re.fullmatch(r"[1-9]\d{0,17}", one, re.ASCII) for one in texts):
-            raise serializers.ValidationError(self.error_messages["invalid"] % {"most": self.MOST}, code="invalid")
+        if len(texts) > MOST_IDS or not all(re.fullmatch(r"[1-9]\d{0,17}", one, re.ASCII) for one in texts):
+            raise serializers.ValidationError(self.error_messages["invalid"] % {"most": MOST_IDS}, code="invalid")
         return list(map(int, texts))

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from articles.api.fields import InstantField
 from articles.images import absolute
+from articles.limits import ADDRESS_LENGTH, ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH, SEARCH_LENGTH
 from articles.models import MODERN, Image
 from scheduling.api.strict import Strict
 
@@ -60,8 +61,8 @@ class ImageUseSerializer(serializers.Serializer[Any]):
 class ImageSerializer(Strict, ReaderImageSerializer):
     """An image in the image library."""
 
-    title = serializers.CharField(max_length=200, required=False)
-    alt = serializers.CharField(max_length=500, required=False, help_text=_("Describes the image; never empty."))
+    title = serializers.CharField(max_length=IMAGE_TITLE_LENGTH, required=False)
+    alt = serializers.CharField(max_length=ALT_LENGTH, required=False, help_text=_("Describes the image; never empty."))
     uploaded_by = serializers.StringRelatedField[Any](read_only=True, allow_null=True)
     created_at = InstantField(read_only=True)
     is_favourite = serializers.SerializerMethodField(help_text=_("Of the signed-in user."))
@@ -89,10 +90,12 @@ class ImageSerializer(Strict, ReaderImageSerializer):
 class TextsSerializer(Strict):
     """The texts of a new image."""
 
-    alt = serializers.CharField(max_length=500, help_text=_("Describes the image for users who cannot see it."))
-    title = serializers.CharField(max_length=200, required=False, help_text=_("Left out: the file's name."))
-    caption = serializers.CharField(max_length=1000, required=False)
-    credit = serializers.CharField(max_length=200, required=False)
+    alt = serializers.CharField(max_length=ALT_LENGTH, help_text=_("Describes the image for users who cannot see it."))
+    title = serializers.CharField(
+        max_length=IMAGE_TITLE_LENGTH, required=False, help_text=_("Left out: the file's name.")
+    )
+    caption = serializers.CharField(max_length=CAPTION_LENGTH, required=False)
+    credit = serializers.CharField(max_length=CREDIT_LENGTH, required=False)
 
 
 class UploadSerializer(TextsSerializer):
@@ -104,7 +107,7 @@ class UploadSerializer(TextsSerializer):
 class AddressSerializer(TextsSerializer):
     """Where a file is, with its texts."""
 
-    address = serializers.CharField(max_length=2000, help_text=_("A public address of HTTP or HTTPS."))
+    address = serializers.CharField(max_length=ADDRESS_LENGTH, help_text=_("A public address of HTTP or HTTPS."))
 
 
 class FavouriteSerializer(Strict):
@@ -116,7 +119,7 @@ class FavouriteSerializer(Strict):
 class ImageFilterSerializer(serializers.Serializer[Any]):
     """Filters of the image library."""
 
-    q = serializers.CharField(max_length=100, required=False, help_text=_("Words in title, texts or credit."))
+    q = serializers.CharField(max_length=SEARCH_LENGTH, required=False, help_text=_("Words in title, texts or credit."))
     favourite = serializers.BooleanField(required=False, help_text=_("Only favourites of the signed-in user."))
     own = serializers.BooleanField(required=False, help_text=_("Only images the signed-in user uploaded."))
     unused = serializers.BooleanField(required=False, help_text=_("Only images that no article uses."))

@@ -28,9 +28,10 @@ from articles.api.image_serializers import (
 )
 from articles.api.screens import or_waits
 from articles.images import ADD, CHANGE, DELETE, VIEW
+from articles.limits import IMAGE_BYTES
 from articles.models import Image, ImageUse
 from articles.permissions import require
-from articles.review import MOST_BYTES, waits
+from articles.review import waits
 
 NOT_STORED = OpenApiResponse(ErrorSerializer, description=gettext_lazy("The file could not be stored."))
 SAME_FILE = gettext_lazy("The same file exists already.")
@@ -90,8 +91,8 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     )
     def create(self, request: Request) -> Response:
         """Store an image with all renditions, without the metadata of its file."""
-        if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
-            raise FileTooLarge(_("The file is larger than %d MB.") % (MOST_BYTES // 1_000_000))
+        if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > IMAGE_BYTES:
+            raise FileTooLarge(_("The file is larger than %d MB.") % (IMAGE_BYTES // 1_000_000))
         values = self.checked(UploadSerializer)
         return self._add(values.pop("file"), values)
 
@@ -113,7 +114,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         """From a public address, within seconds; then as an uploaded file."""
         values = self.checked(AddressSerializer)
         require(ADD, request.user)
-        return self._add(images.fetch(values.pop("address"), most=MOST_BYTES), values)
+        return self._add(images.fetch(values.pop("address"), most=IMAGE_BYTES), values)
 
     @extend_schema(
         summary="Change an image's texts or focal point", responses={**or_waits(ImageSerializer), 507: NOT_STORED}

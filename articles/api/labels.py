@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 
 from articles.api.screens import ScreenViewSet, or_waits
+from articles.limits import LABEL_LENGTH
 from articles.models import Channel, Tag
 from scheduling.api.strict import Strict
 
@@ -18,8 +19,8 @@ _OWN_CHECKS: dict[str, Any] = {"validators": []}  # those of the form
 class LabelFilterSerializer(serializers.Serializer[Any]):
     """Filters of channels and tags."""
 
-    slug = serializers.CharField(max_length=80, required=False, help_text=_("The one with this slug."))
-    q = serializers.CharField(max_length=80, required=False, help_text=_("A part of the name."))
+    slug = serializers.CharField(max_length=LABEL_LENGTH, required=False, help_text=_("The one with this slug."))
+    q = serializers.CharField(max_length=LABEL_LENGTH, required=False, help_text=_("A part of the name."))
 
 
 class DeskChannelSerializer(Strict, serializers.ModelSerializer[Channel]):

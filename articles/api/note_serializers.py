@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles.api.fields import InstantField
+from articles.limits import CONTEXT_LENGTH, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Note
 from articles.notes import mentioned_users, parts_of
 from articles.text import SearchedText, Selector
@@ -73,7 +74,7 @@ class NewReplySerializer(Strict):
     """A reply."""
 
     text = serializers.CharField(
-        max_length=Note.TEXT_LENGTH, help_text=_("Plain text. `@` and a username mention and notify that user.")
+        max_length=NOTE_LENGTH, help_text=_("Plain text. `@` and a username mention and notify that user.")
     )
 
 
@@ -81,14 +82,14 @@ class NewNoteSerializer(NewReplySerializer):
     """A new thread."""
 
     quote = serializers.CharField(
-        max_length=Note.QUOTE_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
+        max_length=QUOTE_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
         help_text=_("The passage of the body that it is about, as plain text; left out, it is about the article."),
     )  # fmt: skip
     prefix = serializers.CharField(
-        max_length=Note.CONTEXT_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
+        max_length=CONTEXT_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
         help_text=_("The text before the passage. With it, the passage is found again after edits."),
     )  # fmt: skip
     suffix = serializers.CharField(
-        max_length=Note.CONTEXT_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
+        max_length=CONTEXT_LENGTH, required=False, allow_blank=True, trim_whitespace=False, default="",
         help_text=_("The text after the passage."),
     )  # fmt: skip

@@ -16,7 +16,9 @@ from rest_framework.settings import api_settings
 
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
+from articles.limits import MOST_READ
 from articles.models import Notification, NotificationPreference
+from scheduling.api.bounded_fields import BoundedListField
 from scheduling.api.strict import Strict
 from scheduling.database import database_now
 
@@ -48,8 +50,8 @@ class NotificationSerializer(serializers.ModelSerializer[Notification]):
 class ReadSerializer(Strict):
     """Which ones were read."""
 
-    ids = serializers.ListField(
-        child=serializers.UUIDField(), required=False, max_length=1000, help_text=_("Left out: all.")
+    ids = BoundedListField(
+        child=serializers.UUIDField(), required=False, max_length=MOST_READ, help_text=_("Left out: all.")
     )
 
 
@@ -62,8 +64,8 @@ class ReadResultSerializer(serializers.Serializer[Any]):
 class ChoicesSerializer(Strict):
     """Which kinds are shown in the newsroom, and which are mailed."""
 
-    desk = serializers.ListField(child=serializers.ChoiceField(Kind.choices), required=False)
-    mail = serializers.ListField(child=serializers.ChoiceField(Kind.choices), required=False)
+    desk = BoundedListField(child=serializers.ChoiceField(Kind.choices), required=False, max_length=len(Kind))
+    mail = BoundedListField(child=serializers.ChoiceField(Kind.choices), required=False, max_length=len(Kind))
 
 
 @extend_schema_view(

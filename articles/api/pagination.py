@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
+from articles.limits import CURSOR_LENGTH, LARGEST_PAGE_SIZE, PAGE_SIZE
 from articles.listing import InvalidCursor, beyond, decode_cursor, encode_cursor
 
 M = TypeVar("M", bound=Model)
@@ -40,7 +41,7 @@ class CursorPages(BasePagination):
     """
 
     page_size = 20
-    max_page_size = 50
+    max_page_size = PAGE_SIZE
 
     def paginate_queryset(  # type: ignore[override]  # lists cannot be read from a cursor on
         self, queryset: QuerySet[M], request: Request, view: APIView | None = None
@@ -79,9 +80,10 @@ class CursorPages(BasePagination):
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
         """The pagination parameters."""
-        size = {"type": "integer", "minimum": 1, "default": self.page_size}
+        cursor = {"type": "string", "maxLength": CURSOR_LENGTH}
+        size = {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE_SIZE, "default": self.page_size}
         return [
-            _query_parameter("cursor", {"type": "string"}, "Taken from `next` or `previous`."),
+            _query_parameter("cursor", cursor, "Taken from `next` or `previous`."),
             _query_parameter("page_size", size, f"Rows of a page; more than {self.max_page_size} are never given."),
         ]
 
@@ -120,9 +122,10 @@ class CursorPages(BasePagination):
     def size_for(self, request: Request) -> int:
         """The page size. Raises `ValidationError`."""
         text = request.query_params.get("page_size", str(self.page_size))
-        if not (text.isascii() and text.isdigit() and text.strip("0")):
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_PAGE_SIZE))
+        if not (is_number and int(text)):
             raise ValidationError({"page_size": [_("A whole number from 1 to 50 is required.")]})
-        return int(text) if len(text) <= 2 and int(text) < self.max_page_size else self.max_page_size
+        return min(int(text), self.max_page_size)
 
     def _order(self) -> str:
         return " ".join(self.ordering)

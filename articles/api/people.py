@@ -17,6 +17,7 @@ from rest_framework.settings import api_settings
 from articles.api.base import NewsroomView
 from articles.api.screens import form_errors
 from articles.desk.preferences import PreferencesForm
+from articles.limits import TIME_LENGTH
 from articles.models import Preferences, named
 from articles.permissions import allows
 from articles.workflow import TRANSITIONS, Transition
@@ -86,7 +87,7 @@ class MeSerializer(serializers.Serializer[Any]):
 class PreferencesSerializer(Strict):
     """What the signed-in user chooses."""
 
-    time_zone = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    time_zone = serializers.CharField(max_length=TIME_LENGTH, required=False, allow_blank=True)
     language = serializers.ChoiceField(settings.LANGUAGES, required=False, allow_blank=True)
 
 

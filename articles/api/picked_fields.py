@@ -7,9 +7,11 @@ from typing import Any, cast
 from django.utils.translation import gettext as _
 from rest_framework import status
 from rest_framework.exceptions import ValidationError
+from rest_framework.fields import CharField
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from articles.limits import FIELDS_LENGTH
 from scheduling.api.strict import StrictView
 
 FIELDS, PICKED = "fields", ("list", "retrieve")
@@ -46,6 +48,9 @@ class PickedFields(StrictView):
         return getattr(self, "action", None) in PICKED and FIELDS in self.request.query_params
 
     def _refuse_unknown_names(self) -> None:
+        if len(self.request.query_params[FIELDS]) > FIELDS_LENGTH:
+            text = CharField.default_error_messages["max_length"]
+            raise ValidationError({FIELDS: [text.format(max_length=FIELDS_LENGTH)]}, code="max_length")
         known = [str(name) for name in cast(Any, self.get_serializer_class())().fields]
         for name in self.request.query_params[FIELDS].split(","):
             if name not in known:

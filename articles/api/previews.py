@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from articles import publishing
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
+from articles.limits import PREVIEW_DAYS, RECIPIENT_LENGTH
 from articles.models import Article, PreviewLink
 from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
@@ -51,13 +52,15 @@ class PreviewLinkSerializer(serializers.ModelSerializer[PreviewLink]):
 class NewPreviewLinkSerializer(Strict):
     """A link to create."""
 
-    days = serializers.IntegerField(min_value=1, max_value=30, default=3)
+    days = serializers.IntegerField(min_value=1, max_value=PREVIEW_DAYS, default=3)
     revision = serializers.IntegerField(
         min_value=1, max_value=2**31 - 1, required=False,
         help_text=_("Number of the revision that it shows; left out, the newest."),
     )  # fmt: skip
     is_following = serializers.BooleanField(default=False, help_text=_("Show always the newest text instead."))
-    note = serializers.CharField(max_length=120, required=False, allow_blank=True, default="", help_text=_("For whom."))
+    note = serializers.CharField(
+        max_length=RECIPIENT_LENGTH, required=False, allow_blank=True, default="", help_text=_("For whom.")
+    )
 
 
 @extend_schema_view(

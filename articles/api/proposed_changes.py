@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
+from articles.limits import REASON_LENGTH, VERSION_LENGTH
 from articles.models import ProposedChange
 from articles.review import approve_change, comparisons, deciding_refusal, reject_change, version_of_change
 from scheduling.api.strict import Strict
@@ -60,14 +61,18 @@ class ProposedChangeSerializer(serializers.ModelSerializer[ProposedChange]):
 class ChangeApprovalSerializer(Strict):
     """What was read."""
 
-    version = serializers.CharField(max_length=40)
+    version = serializers.CharField(max_length=VERSION_LENGTH)
 
 
 class ChangeRejectionSerializer(Strict):
     """Why."""
 
     reason = serializers.CharField(
-        max_length=500, required=False, default="", allow_blank=True, help_text=_("Needed unless you proposed it.")
+        max_length=REASON_LENGTH,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text=_("Needed unless you proposed it."),
     )
 
 

@@ -9,7 +9,6 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -17,6 +16,7 @@ from articles.api.fields import AddressInstantField, ArticleAddressField, Instan
 from articles.api.image_serializers import ReaderImageSerializer
 from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
+from articles.limits import ADDRESS_LENGTH, CURSOR_LENGTH, LABEL_LENGTH, SEARCH_LENGTH, SLUG_LENGTH
 from articles.listing import Cursor, InvalidCursor, live_authors, live_tags
 from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
 from articles.pages import Links
@@ -136,7 +136,7 @@ class LiveArticleSerializer(HeadlineSerializer):
         read_only_fields = fields
 
 
-@extend_schema_field(OpenApiTypes.STR)
+@extend_schema_field({"type": "string", "maxLength": CURSOR_LENGTH})
 class CursorField(serializers.Field[Cursor, str, str, Cursor]):
     """A signed cursor."""
 
@@ -151,9 +151,11 @@ class CursorField(serializers.Field[Cursor, str, str, Cursor]):
 class ArticleFilterSerializer(serializers.Serializer[Any]):
     """Filters of an article list."""
 
-    channel = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a channel."))
-    q = serializers.CharField(max_length=100, required=False, help_text=_("Words in headline, summary or body."))
-    tag = serializers.CharField(max_length=80, required=False, help_text=_("Slug of a tag."))
+    channel = serializers.CharField(max_length=LABEL_LENGTH, required=False, help_text=_("Slug of a channel."))
+    q = serializers.CharField(
+        max_length=SEARCH_LENGTH, required=False, help_text=_("Words in headline, summary or body.")
+    )
+    tag = serializers.CharField(max_length=LABEL_LENGTH, required=False, help_text=_("Slug of a tag."))
     author = serializers.IntegerField(
         required=False,
         min_value=1,
@@ -176,7 +178,7 @@ class ArticleFilterSerializer(serializers.Serializer[Any]):
         return _pk_of(get_user_model()._default_manager.all(), _NO_AUTHOR, pk=pk)
 
 
-@extend_schema_field(OpenApiTypes.STR)
+@extend_schema_field({"type": "string", "maxLength": CURSOR_LENGTH})
 class StartField(AddressInstantField):
     """Where to start in the change feed: at a checkpoint or a time."""
 
@@ -205,9 +207,11 @@ class LiveFilterSerializer(ArticleFilterSerializer):
     """Filters of the live articles. Only tags and authors of live articles are known, as on the site."""
 
     ids = NumbersField(required=False, help_text=_("Ids, separated by commas, at most 100."))
-    slug = serializers.CharField(max_length=200, required=False, help_text=_("Those with this slug."))
+    slug = serializers.CharField(max_length=SLUG_LENGTH, required=False, help_text=_("Those with this slug."))
     address = ArticleAddressField(
-        max_length=2000, required=False, help_text=_("The one with this address on the site, also a former one.")
+        max_length=ADDRESS_LENGTH,
+        required=False,
+        help_text=_("The one with this address on the site, also a former one."),
     )
     ordering = serializers.ChoiceField(
         READER_ORDERS, required=False, help_text=_("`published_at`: the oldest first. The newest, if left out.")

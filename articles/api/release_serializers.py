@@ -67,7 +67,9 @@ class ReleaseFilterSerializer(serializers.Serializer[Any]):
 class NewMemberSerializer(Strict):
     """An article to add, and the action of the release on it."""
 
-    article = serializers.PrimaryKeyRelatedField(queryset=Article.objects.all())
+    article = serializers.PrimaryKeyRelatedField(
+        queryset=Article.objects.all(), pk_field=serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+    )
     action = serializers.ChoiceField(
         choices=ReleaseMember.Action.choices,
         required=False,

@@ -56,7 +56,11 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         operation_id="desk_revisions_diff",
         summary="Differences to another revision",
         parameters=[
-            OpenApiParameter("against", int, description=_("A revision's number; the one before if left out."))
+            OpenApiParameter(
+                "against",
+                {"type": "integer", "minimum": 1, "maximum": 10**9 - 1},
+                description=_("A revision's number; the one before if left out."),
+            )
         ],
         responses=FieldDiffSerializer(many=True),
     )

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from articles.api.base import NewsroomView
 from articles.api.screens import form_errors
 from articles.desk.articles.saved_views import TOO_LONG, ViewForm, move_view, new_view, plain_query
+from articles.limits import ADDRESS_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import SavedView
 from scheduling.api.strict import Strict
 
@@ -25,7 +26,9 @@ class SavedViewSerializer(Strict, serializers.ModelSerializer[SavedView]):
     """Filters of the newsroom's list under a name."""
 
     owner = serializers.CharField(source="owner.username", read_only=True)
-    query = serializers.CharField(help_text=_("The query of the list's address; what it does not know is left out."))
+    query = serializers.CharField(
+        max_length=ADDRESS_LENGTH, help_text=_("The query of the list's address; what it does not know is left out.")
+    )
 
     class Meta:
         model = SavedView
@@ -35,7 +38,7 @@ class SavedViewSerializer(Strict, serializers.ModelSerializer[SavedView]):
     def validate_query(self, query: str) -> str:
         """Normalised, as the list stores it. Raises `ValidationError`."""
         plain = plain_query(QueryDict(query.removeprefix("?")))
-        if len(plain) > SavedView.QUERY_LENGTH:
+        if len(plain) > VIEW_QUERY_LENGTH:
             raise ValidationError(TOO_LONG, code="max_length")
         return plain
 

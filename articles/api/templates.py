@@ -10,17 +10,18 @@ from rest_framework import serializers
 
 from articles.api.screens import ScreenViewSet
 from articles.models import ArticleTemplate, Channel, Tag
+from scheduling.api.bounded_fields import BoundedSlugField
 from scheduling.api.strict import Strict
 
 
 class TemplateSerializer(Strict, serializers.ModelSerializer[ArticleTemplate]):
     """What a new article may begin with."""
 
-    channel = serializers.SlugRelatedField(
+    channel = BoundedSlugField(
         slug_field="slug", queryset=Channel.objects.all(), allow_null=True, required=False,
         help_text=_("Slug of a channel; null for articles of any."),
     )  # fmt: skip
-    tags = serializers.SlugRelatedField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
+    tags = BoundedSlugField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
 
     class Meta:
         model = ArticleTemplate

@@ -16,20 +16,28 @@ from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.api.screens import ScreenViewSet
 from articles.exceptions import NotAllowed
+from articles.limits import (
+    MOST_STAGES,
+    MOST_WORD_LINES,
+    SEARCH_LENGTH,
+    STAGE_NAME_LENGTH,
+    WORD_LENGTH,
+    WORD_LINE_LENGTH,
+)
 from articles.models import ReviewPolicy, ReviewStage, SensitiveWord
 from articles.review import StageChoice, add_words, choose_policy, choose_stages
 from articles.text import plain_form
+from scheduling.api.bounded_fields import BoundedListField, BoundedSlugField
 from scheduling.api.strict import Strict
 from scheduling.database import retried
 
-MOST_LINES = 10_000
 Level = SensitiveWord.Level
 
 
 class WordSerializer(Strict, serializers.ModelSerializer[SensitiveWord]):
     """A sensitive word or an allowed phrase."""
 
-    text = serializers.CharField(max_length=SensitiveWord._meta.get_field("text").max_length)
+    text = serializers.CharField(max_length=WORD_LENGTH)
     created_at = InstantField(read_only=True)
 
     class Meta:
@@ -41,15 +49,17 @@ class WordFilterSerializer(serializers.Serializer[Any]):
     """Filters of the words."""
 
     level = serializers.ChoiceField(Level.choices, required=False, help_text=_("Only words of this level."))
-    q = serializers.CharField(max_length=100, required=False, help_text=_("A part of a word, in any spelling."))
+    q = serializers.CharField(
+        max_length=SEARCH_LENGTH, required=False, help_text=_("A part of a word, in any spelling.")
+    )
 
 
 class NewWordsSerializer(Strict):
     """Many words of one level."""
 
     level = serializers.ChoiceField(Level.choices)
-    words = serializers.ListField(
-        child=serializers.CharField(max_length=1000), allow_empty=False, max_length=MOST_LINES
+    words = BoundedListField(
+        child=serializers.CharField(max_length=WORD_LINE_LENGTH), allow_empty=False, max_length=MOST_WORD_LINES
     )
 
 
@@ -110,9 +120,13 @@ class StageChoiceSerializer(Strict):
 
     kind = serializers.ChoiceField(ReviewStage.Kind.choices)
     name = serializers.CharField(
-        max_length=60, required=False, allow_blank=True, default="", help_text=_("Empty: the usual name.")
+        max_length=STAGE_NAME_LENGTH,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=_("Empty: the usual name."),
     )
-    group = serializers.SlugRelatedField(
+    group = BoundedSlugField(
         slug_field="name", queryset=Group.objects.all(), allow_null=True, required=False, default=None,
         help_text=_("The role that decides; null for all reviewers."),
     )  # fmt: skip
@@ -122,7 +136,7 @@ class PolicySerializer(Strict):
     """Whether the automatic review may approve, and the stages of the review."""
 
     machine = serializers.ChoiceField(ReviewPolicy.Machine.choices, required=False)
-    stages = StageChoiceSerializer(many=True, required=False, allow_empty=False)
+    stages = BoundedListField(child=StageChoiceSerializer(), required=False, allow_empty=False, max_length=MOST_STAGES)
 
 
 class ReviewPolicyView(NewsroomView):

@@ -23,7 +23,8 @@ from django.db.models.functions import Greatest, JSONObject
 
 from articles.audit.actions import Action
 from articles.events import EntriesRecorded, emit
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Release, Update
+from articles.limits import TITLE_LENGTH
+from articles.models import Article, AuditEntry, Release, Update
 from scheduling.database import (
     Statement,
     among,

@@ -33,7 +33,6 @@ from articles.cache.tags import (
 )
 from articles.cache.ttl import IMAGE_AGE as IMAGE_AGE, MAX_TTL as MAX_TTL
 from articles.cache.views import (
-    MAX_PAGE_SIZE as MAX_PAGE_SIZE,
     MAX_PATHS as MAX_PATHS,
     WrongSlug as WrongSlug,
     cached as cached,

@@ -23,6 +23,7 @@ from articles.cache.next_change import next_change
 from articles.cache.response import HIT, CachedResponse, Hit, deliver
 from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
+from articles.limits import PAGE_SIZE
 
 View = Callable[..., HttpResponseBase]
 
@@ -31,9 +32,6 @@ MAX_PATHS = 10_000
 
 MAX_QUERIES = 1_000
 """Cache entries of a view for URLs with a query: searches, and the pages of a list after the first."""
-
-MAX_PAGE_SIZE = 50
-"""Rows on a page of any list, at most."""
 
 
 class WrongSlug(Exception):
@@ -100,10 +98,10 @@ def _use_canonical_query(request: HttpRequest, known: Collection[str]) -> None:
 
 
 def _canonical_size(text: str) -> str:
-    """A page size without leading zeros and at most `MAX_PAGE_SIZE`; an invalid one stays as it is."""
+    """A page size without leading zeros and at most `PAGE_SIZE`; an invalid one stays as it is."""
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         return text
-    return str(min(int(text.lstrip("0")[:9]), MAX_PAGE_SIZE))
+    return str(min(int(text.lstrip("0")[:9]), PAGE_SIZE))
 
 
 def _canonical_path(request: HttpRequest) -> str | None:

@@ -8,8 +8,8 @@ from django import forms
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin
 
+from articles.desk.bounded import SearchedScreens
 from articles.desk.parse import number_or_zero
 from articles.models import named_among_all
 
@@ -30,7 +30,7 @@ class KnownChoices(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
         return list(filter(number_or_zero, prepared)) if isinstance(prepared, list | tuple) else []
 
 
-class ChoosingScreens(ModelAdmin):
+class ChoosingScreens(SearchedScreens):
     """Mixin that makes `autocomplete_fields` robust against invalid input."""
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:

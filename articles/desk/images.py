@@ -20,11 +20,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from articles import images
 from articles.desk.review.proposed_changes import SecondPersonScreens
-from articles.exceptions import ArticleError, ImageInUse, InvalidImageFile, NotAllowed, NotStored
+from articles.exceptions import (
+    ArticleError,
+    DecodingBusy,
+    ImageInUse,
+    InvalidImageFile,
+    NotAllowed,
+    NotStored,
+    PixelsUsedUp,
+)
 from articles.images import ADD, CHANGE, DELETE, EDITABLE, may_change, too_many_bytes
+from articles.limits import IMAGE_BYTES
 from articles.models import Article, Image
 from articles.permissions import allows, reads_articles, require
-from articles.review import MOST_BYTES, waits
+from articles.review import waits
 
 PER_PAGE = 48
 PICKED_FROM = 24
@@ -36,6 +45,8 @@ USERS_PER_PAGE = 50
 STATUS_OF: dict[type[ArticleError], HTTPStatus] = {
     NotAllowed: HTTPStatus.FORBIDDEN,
     NotStored: HTTPStatus.INSUFFICIENT_STORAGE,
+    DecodingBusy: HTTPStatus.SERVICE_UNAVAILABLE,
+    PixelsUsedUp: HTTPStatus.TOO_MANY_REQUESTS,
 }
 
 
@@ -201,8 +212,7 @@ class ImageAdmin(SecondPersonScreens):
                 raise _nothing(request)
             made = images.upload(file, by=request.user)
         except ArticleError as refusal:
-            status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
-            return JsonResponse({"error": str(refusal)}, status=status)
+            return _refused(refusal)
         return JsonResponse({**_as_json(made.image), "remark": made.remark}, status=HTTPStatus.CREATED)
 
     def describe(self, request: HttpRequest, pk: Any) -> JsonResponse:
@@ -247,10 +257,17 @@ def _change(request: HttpRequest, pk: Any, *names: str) -> JsonResponse:
     try:
         images.change_image(image, by=request.user, changes={name: request.POST.get(name, "") for name in names})
     except ArticleError as refusal:
-        status = STATUS_OF.get(type(refusal), HTTPStatus.BAD_REQUEST)
-        return JsonResponse({"error": str(refusal)}, status=status)
+        return _refused(refusal)
     remark = gettext("Readers see this change once another person has approved it.") if waits(image) else ""
     return JsonResponse({**_as_json(image), "remark": remark})
+
+
+def _refused(error: ArticleError) -> JsonResponse:
+    """JSON of an error for scripts."""
+    response = JsonResponse({"error": str(error)}, status=STATUS_OF.get(type(error), HTTPStatus.BAD_REQUEST))
+    if error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def _as_json(image: Image) -> dict[str, str]:
@@ -269,5 +286,5 @@ def _as_json(image: Image) -> dict[str, str]:
 
 def _nothing(request: HttpRequest) -> ArticleError:
     """Error for a missing file: none was sent, or it exceeds the size limit."""
-    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES
+    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > IMAGE_BYTES
     return too_many_bytes() if is_large else InvalidImageFile(_("No file was received. Upload it again."))

@@ -15,8 +15,9 @@ from django.utils.translation import gettext as _, gettext_lazy
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from articles.desk.bounded import RetriedScreens
+from articles.desk.bounded import RetriedScreens, first_words
 from articles.desk.review.automatic_approval import who_approves
+from articles.limits import PASTED_LENGTH
 from articles.models import SensitiveWord
 from articles.review import add_words, problem_of
 from articles.text import format_time, plain_form
@@ -27,7 +28,6 @@ BADGES = {
     SensitiveWord.Level.ALLOW.value: "success",
 }
 VIEW_POLICY = "articles.view_reviewpolicy"
-MOST_PASTED = 5_000_000  # characters; larger lists go through `import_words`
 
 
 class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -63,7 +63,7 @@ class SensitiveWordsForm(forms.Form):
     words = forms.CharField(
         label=gettext_lazy("Words"),
         help_text=gettext_lazy("One per line."),
-        max_length=MOST_PASTED,
+        max_length=PASTED_LENGTH,
         required=False,
         widget=UnfoldAdminTextareaWidget({"rows": 15}),
     )
@@ -123,8 +123,8 @@ class SensitiveWordAdmin(RetriedScreens):
         self, request: HttpRequest, queryset: QuerySet[SensitiveWord], search_term: str
     ) -> tuple[QuerySet[SensitiveWord], bool]:
         """Search by normalised spelling."""
-        term = plain_form(search_term)
-        return queryset.filter(Q(normalised__contains=term) | Q(text__contains=search_term.strip())), False
+        term = first_words(search_term)
+        return queryset.filter(Q(normalised__contains=plain_form(term)) | Q(text__contains=term)), False
 
     @action(  # type: ignore[operator]
         description=gettext_lazy("Add words"),  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from unfold.widgets import DATETIME_CLASSES, SELECT_CLASSES
 
 from articles.exceptions import InvalidSchedule
+from articles.limits import TIME_LENGTH
 from articles.notifications import zone_named
 from articles.publishing import checked_time
 from articles.text import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
@@ -103,7 +104,7 @@ class ZonedTimeField(forms.MultiValueField):
     }
 
     def __init__(self, **options: Any) -> None:
-        fields = [forms.CharField(required=False) for _part in range(3)]
+        fields = [forms.CharField(required=False, max_length=TIME_LENGTH) for _part in range(3)]
         super().__init__(fields, require_all_fields=False, **options)
 
     def compress(self, values: Sequence[str]) -> datetime | None:

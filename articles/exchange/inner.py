@@ -12,7 +12,8 @@ from articles.exchange import fields as read
 from articles.exchange.digest import ImportedNote, ImportedText, ImportedUpdate
 from articles.exchange.records import Refused
 from articles.exchange.statuses import Timetable, status_named
-from articles.models import Article, Note
+from articles.limits import CONTEXT_LENGTH, NOTE_LENGTH, QUOTE_LENGTH
+from articles.models import Article
 
 Status = Article.Status
 
@@ -48,9 +49,9 @@ def notes(source: read.Fields, remarks: list[str]) -> tuple[ImportedNote, ...]:
     return tuple(
         ImportedNote(
             **_written(one, remarks),
-            quote=read.text(one, "quote", Note.QUOTE_LENGTH, remarks),
-            prefix=_around(one, "prefix")[-Note.CONTEXT_LENGTH :],
-            suffix=_around(one, "suffix")[: Note.CONTEXT_LENGTH],
+            quote=read.text(one, "quote", QUOTE_LENGTH, remarks),
+            prefix=_around(one, "prefix")[-CONTEXT_LENGTH:],
+            suffix=_around(one, "suffix")[:CONTEXT_LENGTH],
             resolved_at=moment(one, "resolved_at"),
             resolved_by=read.line(one, "resolved_by", NAME, remarks),
             replies=tuple(ImportedNote(**_written(reply, remarks)) for reply in objects(one, "replies")),
@@ -61,11 +62,11 @@ def notes(source: read.Fields, remarks: list[str]) -> tuple[ImportedNote, ...]:
 
 def _around(one: read.Fields, name: str) -> str:
     """The text before or after a quote with its spaces, by which the passage is found."""
-    return read.text({name: f"|{one.get(name) or ''}|"}, name, Note.QUOTE_LENGTH)[1:-1]
+    return read.text({name: f"|{one.get(name) or ''}|"}, name, QUOTE_LENGTH)[1:-1]
 
 
 def _written(one: read.Fields, remarks: list[str]) -> dict[str, Any]:
-    created_at, text = moment(one, "created_at"), read.text(one, "text", Note.TEXT_LENGTH, remarks)
+    created_at, text = moment(one, "created_at"), read.text(one, "text", NOTE_LENGTH, remarks)
     if created_at is None or not text:
         raise Refused("notes", _("has a note without text or created_at"))
     author = read.line(one, "author", NAME, remarks)

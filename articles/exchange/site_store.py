@@ -37,8 +37,8 @@ from articles.exchange.validate import (
     USER,
     Checker,
 )
+from articles.limits import MOST_MEMBERS, VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import (
-    MAX_MEMBERS,
     Article,
     ArticleTemplate,
     Channel,
@@ -242,7 +242,7 @@ class _Store:
 
     def saved_view(self, given: read.Fields) -> Stored:
         """A saved view that its owner shares."""
-        name, owner = _needed(given, "name", SavedView.NAME_LENGTH), _user_named(given, "owner")
+        name, owner = _needed(given, "name", VIEW_NAME_LENGTH), _user_named(given, "owner")
         if owner is None and self._dry_run:
             return _NEW
         if owner is None:
@@ -258,7 +258,7 @@ class _Store:
 
 def _query(given: read.Fields) -> str:
     """The query of a view, with the ids that its channel and author have here."""
-    query = QueryDict(read.line(given, "query", SavedView.QUERY_LENGTH), mutable=True)
+    query = QueryDict(read.line(given, "query", VIEW_QUERY_LENGTH), mutable=True)
     if named := read.line(given, "channel", CHANNEL):
         query["channel"] = str(channels_named({named: NEW_CHANNEL})[named].pk)
     if author := _user_named(given, "author"):
@@ -272,8 +272,8 @@ def _add_members(release: Release, given: Iterable[read.Fields]) -> list[str]:
     Such a member stays without one, so that the release is not published without it.
     """
     rows = list(given)
-    if len(rows) > MAX_MEMBERS:
-        raise Refused("members", _("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
+    if len(rows) > MOST_MEMBERS:
+        raise Refused("members", _("A release has %(most)d articles at most.") % {"most": MOST_MEMBERS})
     articles = articles_by_id(read.line(one, "article", LONGEST_BODY) for one in rows)
     holds = release.is_pending or None
     taken = set(ReleaseMember.objects.holding(articles.values()).values_list("article", flat=True)) if holds else set()

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
+from math import ceil
 from pathlib import PurePath
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_beside
@@ -28,11 +32,14 @@ from articles.exceptions import (
     NotAllowed,
     NotEditable,
     NotStored,
+    PixelsUsedUp,
 )
 from articles.images import resize
+from articles.images.slots import decoding_slot
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS
 from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
-from articles.review import MOST_BYTES, Subject, applies, needs_second_person, propose, review_words
+from articles.review import Subject, applies, needs_second_person, pixels_of, propose, review_words
 from scheduling.database import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
@@ -66,14 +73,15 @@ def upload(file: File[bytes], *, by: Actor, **texts: str) -> Uploaded:
     """Store a file as an image with these `texts`: title, alt, caption, credit.
 
     A file that exists already is not stored again; its image gets the texts that were empty. All renditions are stored
-    or none. Raises `NotAllowed`, `InvalidImageFile`, `NotStored` and `InvalidImage`.
+    or none. Raises `NotAllowed`, `InvalidImageFile`, `NotStored`, `InvalidImage`, `PixelsUsedUp` and `DecodingBusy`.
     """
     require(ADD, by)
     data = _read(file)
     digest = hashlib.sha256(data).hexdigest()
     if (known := Image.objects.filter(digest=digest).first()) is not None:
         return _reuse(known, texts, by)
-    prepared = resize.prepare(data, name=file.name or "")
+    with _decoding(pixels_of(data), by):
+        prepared = resize.prepare(data, name=file.name or "")
     image = Image(
         digest=digest,
         format=prepared.format,
@@ -120,7 +128,7 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         propose(image, seen, name=image.title, by=by)
         changes = {name: value for name, value in changes.items() if name not in SEEN}
     else:
-        _show(image, seen)
+        _show(image, seen, by)
     if changes:
         image.save()
         record_beside(Action.CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(changes))
@@ -128,17 +136,17 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
 
 @applies(ProposedChange.Subject.IMAGE, Image, shown=Image.SHOWN)
 def _apply(image: Image, values: Mapping[str, Any], by: Actor) -> None:
-    _show(image, values)
+    _show(image, values, by)
     image.save()
     record_beside(Action.CHANGE_IMAGE, title=image.title, by=by, image=str(image.pk), changed=sorted(values))
 
 
-def _show(image: Image, values: Mapping[str, Any]) -> None:
+def _show(image: Image, values: Mapping[str, Any], by: Actor) -> None:
     """Set what readers see of it, with the crop for its focal point."""
     shared = image.shared
     _set_values(image, values)
     if image.shared != shared:
-        _replace_crop(image, shared)
+        _replace_crop(image, shared, by)
 
 
 @retried
@@ -176,8 +184,18 @@ def may_change(image: Image, by: Actor, permission: str = CHANGE) -> bool:
     return may
 
 
+@contextmanager
+def _decoding(pixels: int, by: Actor) -> Iterator[None]:
+    """A slot for a block that decodes so many pixels for a user. Raises `DecodingBusy` and `PixelsUsedUp`."""
+    with decoding_slot():
+        count: Callable[[Any, int], timedelta] = import_string(settings.COUNT_MEGAPIXELS)
+        if wait := count(by.pk, ceil(min(pixels, IMAGE_PIXELS) / 1_000_000)):
+            raise PixelsUsedUp(wait)
+        yield
+
+
 def _read(file: File[bytes]) -> bytes:
-    if file.size > MOST_BYTES:
+    if file.size > IMAGE_BYTES:
         raise resize.too_many_bytes()
     file.seek(0)  # the transaction may be retried
     data: bytes = file.read()
@@ -238,9 +256,11 @@ def _remove(paths: Iterable[str]) -> None:
             logger.exception("removing an image file failed: %s", path)
 
 
-def _replace_crop(image: Image, old: str) -> None:
+def _replace_crop(image: Image, old: str, by: Actor) -> None:
     """Write the crop around the new focal point; the `old` one is removed after the commit."""
-    content = resize.crop(_original(image), x=image.focus_x, y=image.focus_y)
+    original = _original(image)
+    with _decoding(image.width * image.height, by):
+        content = resize.crop(original, x=image.focus_x, y=image.focus_y)
     _remove([image.path(image.shared)])  # a failed change may have left one
     _write(image, {image.shared: content}, [])
     transaction.on_commit(partial(_remove, [image.path(old)]), robust=True)

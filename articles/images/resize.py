@@ -12,15 +12,15 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from threading import BoundedSemaphore
 from typing import Any
 
 from django.utils.translation import gettext as _
 from PIL import Image as PillowImage, ImageCms, ImageOps, PngImagePlugin
 
 from articles.exceptions import InvalidImageFile
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS, IMAGE_RATIO, IMAGE_SIDE
 from articles.models import MODERN, Image
-from articles.review import MOST_BYTES, MOST_PIXELS, inspect
+from articles.review import inspect
 from articles.workflow import Verdict
 
 WIDTHS = (320, 640, 1280, 2048)
@@ -37,8 +37,6 @@ ENDINGS = {
 ORIGINAL_FORMATS = {"JPEG": "jpeg", "WEBP": "webp"}
 """The format of the stored original by the upload's format; all others are stored as PNG, which is lossless."""
 
-MAX_SIDE = 16_000  # pixels; slightly below WebP's limit
-MAX_RATIO = 100  # between the sides
 OPTIONS: dict[str, dict[str, Any]] = {
     "jpeg": {"quality": 92, "progressive": True},
     "png": {},
@@ -48,8 +46,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 _PNG, _COMPRESSED = b"\x89PNG\r\n\x1a\n", (b"zTXt", b"iTXt", b"iCCP")
 _AROUND_CHUNK = 12  # bytes of its length, type and check sum
-_concurrency = BoundedSemaphore(2)
-"""Limits concurrent decoding in this process: one image may need 400 MB."""
 
 
 @dataclass(frozen=True)
@@ -66,28 +62,26 @@ class Prepared:
 
 def prepare(data: bytes, *, name: str) -> Prepared:
     """Make all files of an image uploaded as `name`. Raises `InvalidImageFile`."""
-    with _concurrency:
-        image = _decoded(data)
-        kind, form = image.info["kind"], ORIGINAL_FORMATS.get(image.info["kind"], "png")
-        widths = [width for width in WIDTHS if width < image.width]
-        if len(widths) < len(WIDTHS):
-            widths.append(image.width)
-        files = {f"original.{form}": _encoded(image, form), "shared-50-50.jpeg": _cropped(image, 50, 50)}
-        for width, rendition in _resized(image, widths):
-            files |= {f"{width}.{modern}": _encoded(rendition, modern) for modern in MODERN}
+    image = _decoded(data)
+    kind, form = image.info["kind"], ORIGINAL_FORMATS.get(image.info["kind"], "png")
+    widths = [width for width in WIDTHS if width < image.width]
+    if len(widths) < len(WIDTHS):
+        widths.append(image.width)
+    files = {f"original.{form}": _encoded(image, form), "shared-50-50.jpeg": _cropped(image, 50, 50)}
+    for width, rendition in _resized(image, widths):
+        files |= {f"{width}.{modern}": _encoded(rendition, modern) for modern in MODERN}
     _check_files(files)
     return Prepared(form, image.width, image.height, widths, files, _remark(kind, name))
 
 
 def crop(data: bytes, *, x: int, y: int) -> bytes:
     """The crop around the focal point (per cent) that other sites show."""
-    with _concurrency:
-        return _cropped(_decoded(data), x, y)
+    return _cropped(_decoded(data), x, y)
 
 
 def _decoded(data: bytes) -> PillowImage.Image:
     """The pixels of an image in any supported format, upright, in a plain colour mode. Raises `InvalidImageFile`."""
-    if len(data) > MOST_BYTES:
+    if len(data) > IMAGE_BYTES:
         raise too_many_bytes()
     try:
         with (
@@ -114,21 +108,21 @@ def _cropped(image: PillowImage.Image, x: int, y: int) -> bytes:
 
 def _check_size(image: PillowImage.Image) -> None:
     """Refuse images that would need too much memory, and animations, before they are decoded."""
-    if image.width * image.height > MOST_PIXELS or max(image.size) > MAX_SIDE:
+    if image.width * image.height > IMAGE_PIXELS or max(image.size) > IMAGE_SIDE:
         raise _too_many_pixels()
-    if max(image.size) > MAX_RATIO * min(image.size):
-        raise InvalidImageFile(_("The image is too narrow: one side is more than %d times the other.") % MAX_RATIO)
+    if max(image.size) > IMAGE_RATIO * min(image.size):
+        raise InvalidImageFile(_("The image is too narrow: one side is more than %d times the other.") % IMAGE_RATIO)
     if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
         raise InvalidImageFile(_("The image is animated or has several pages; upload a still image."))
 
 
 def too_many_bytes() -> InvalidImageFile:
     """The error for a file that is too large."""
-    return InvalidImageFile(_("The file is larger than %d MB; upload a smaller version.") % (MOST_BYTES // 1_000_000))
+    return InvalidImageFile(_("The file is larger than %d MB; upload a smaller version.") % (IMAGE_BYTES // 1_000_000))
 
 
 def _too_many_pixels() -> InvalidImageFile:
-    limits = {"most": MOST_PIXELS // 1_000_000, "side": MAX_SIDE}
+    limits = {"most": IMAGE_PIXELS // 1_000_000, "side": IMAGE_SIDE}
     message = _("The image has more than %(most)d million pixels, or %(side)d on one side; upload a smaller version.")
     return InvalidImageFile(message % limits)
 

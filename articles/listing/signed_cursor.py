@@ -7,6 +7,8 @@ from typing import Any
 
 from django.core.signing import BadSignature, Signer
 
+from articles.limits import CURSOR_LENGTH
+
 
 class InvalidCursor(ValueError):
     """The text is no cursor of this order that we have signed."""
@@ -19,6 +21,8 @@ def encode_cursor(order: str, values: Sequence[Any]) -> str:
 
 def decode_cursor(order: str, text: str) -> list[Any]:
     """The values of a cursor in a list with this order. Raises `InvalidCursor`."""
+    if len(text) > CURSOR_LENGTH:
+        raise InvalidCursor
     try:
         signed: list[Any] = _signer().unsign_object(text)
     except (BadSignature, UnicodeError) as error:

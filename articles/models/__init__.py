@@ -26,7 +26,6 @@ from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
 from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
 from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
-from articles.models.lengths import BODY_LENGTH as BODY_LENGTH, SLUG_LENGTH as SLUG_LENGTH, TITLE_LENGTH as TITLE_LENGTH
 from articles.models.note import Note as Note
 from articles.models.notification import (
     Notification as Notification,
@@ -36,7 +35,7 @@ from articles.models.notification import (
 from articles.models.preferences import Preferences as Preferences
 from articles.models.preview import PreviewLink as PreviewLink
 from articles.models.proposed_change import ProposedChange as ProposedChange
-from articles.models.release import MAX_MEMBERS as MAX_MEMBERS, Release as Release, ReleaseMember as ReleaseMember
+from articles.models.release import Release as Release, ReleaseMember as ReleaseMember
 from articles.models.review import (
     QueuedArticle as QueuedArticle,
     Review as Review,
@@ -54,7 +53,6 @@ from articles.models.revision import CONTEXT_TIMES as CONTEXT_TIMES, Revision as
 from articles.models.saved_view import SavedView as SavedView
 from articles.models.search import SearchEntry as SearchEntry
 from articles.models.sensitive_word import (
-    LONGEST_WORD as LONGEST_WORD,
     Levels as Levels,
     SensitiveWord as SensitiveWord,
     WordListVersion as WordListVersion,

@@ -16,9 +16,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from articles.addresses import page_address
+from articles.limits import BODY_LENGTH, EXTERNAL_ID_LENGTH, REASON_LENGTH, SLUG_LENGTH
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.cover import Covered
-from articles.models.lengths import BODY_LENGTH, SLUG_LENGTH
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
 from articles.models.translatable import TranslatableField
@@ -207,7 +207,7 @@ class Article(TextLines, Covered, Dated):
         _("due"), null=True, blank=True, help_text=_("When the owner has to be ready. Readers never see this.")
     )
     status = models.SmallIntegerField(_("status"), choices=Status.choices, default=Status.DRAFT)
-    status_reason = TranslatableField(_("reason"), max_length=500, blank=True)
+    status_reason = TranslatableField(_("reason"), max_length=REASON_LENGTH, blank=True)
     publish_at = models.DateTimeField(_("publish at"), null=True, blank=True)
     unpublish_at = models.DateTimeField(_("unpublish at"), null=True, blank=True)
     embargo_until = models.DateTimeField(_("embargo until"), null=True, blank=True)
@@ -219,13 +219,13 @@ class Article(TextLines, Covered, Dated):
     )
     retraction_notice = models.CharField(
         _("retraction notice"),
-        max_length=500,
+        max_length=REASON_LENGTH,
         blank=True,
         editable=False,
         help_text=_("Retraction notice shown to readers."),
     )
     external_id = ExactCharField(  # noqa: DJ001 (unique unless null)
-        _("external id"), max_length=191, null=True, blank=True, unique=True, editable=False
+        _("external id"), max_length=EXTERNAL_ID_LENGTH, null=True, blank=True, unique=True, editable=False
     )
     external_digest = models.CharField(
         max_length=40, blank=True, default="", editable=False, help_text=_("Digest of the last import.")

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.lengths import BODY_LENGTH, TITLE_LENGTH
+from articles.limits import BODY_LENGTH, LABEL_LENGTH, SUMMARY_LENGTH, TITLE_LENGTH
 from articles.models.names import NameField
 
 
@@ -24,7 +24,7 @@ class ArticleTemplateQuerySet(models.QuerySet["ArticleTemplate"]):
 class ArticleTemplate(models.Model):
     """The text and tags with which an article of a channel, or of any, may begin."""
 
-    name = NameField(_("name"), max_length=80, help_text=_("Such as “Match report”."))
+    name = NameField(_("name"), max_length=LABEL_LENGTH, help_text=_("Such as “Match report”."))
     channel = models.ForeignKey(
         "articles.Channel",
         on_delete=models.CASCADE,
@@ -35,7 +35,7 @@ class ArticleTemplate(models.Model):
         help_text=_("Empty: for articles of any channel."),
     )
     title = models.CharField(_("headline"), max_length=TITLE_LENGTH, blank=True)
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
+    summary = models.CharField(_("summary"), max_length=SUMMARY_LENGTH, blank=True)
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
     tags = models.ManyToManyField("articles.Tag", blank=True, related_name="+", verbose_name=_("tags"))
 

@@ -14,8 +14,8 @@ from django.db import models
 from django.db.models.functions import Concat, Trim
 from django.utils.translation import gettext, gettext_lazy as _
 
+from articles.limits import ACTION_LENGTH, REASON_LENGTH, RELEASE_NAME_LENGTH, TITLE_LENGTH, USERNAME_LENGTH
 from articles.models.article import Article
-from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.review import ReviewPolicy
 from articles.models.review_stage import ReviewStage
@@ -85,20 +85,22 @@ class AuditEntry(models.Model):
         WORKER = "worker", _("System")
 
     at = models.DateTimeField(_("time"), help_text=_("Time of the database."))
-    action = models.CharField(_("action"), max_length=40)
+    action = models.CharField(_("action"), max_length=ACTION_LENGTH)
     source = models.CharField(_("source"), max_length=10, choices=Source.choices)
     user_id = models.BigIntegerField(_("user’s id"), null=True, blank=True)
-    user_name = models.CharField(_("user"), max_length=150, blank=True, help_text=_("Empty for the system."))
+    user_name = models.CharField(
+        _("user"), max_length=USERNAME_LENGTH, blank=True, help_text=_("Empty for the system.")
+    )
     article_id = models.BigIntegerField(_("article ID"), null=True, blank=True)
     article_title = models.CharField(_("article"), max_length=TITLE_LENGTH, blank=True)
     release_id = models.BigIntegerField(_("release ID"), null=True, blank=True)
-    release_name = models.CharField(_("release"), max_length=120, null=True, blank=True)  # noqa: DJ001 (added later)
+    release_name = models.CharField(_("release"), max_length=RELEASE_NAME_LENGTH, null=True, blank=True)  # noqa: DJ001 (added later)
     old_status = models.SmallIntegerField(_("previous status"), choices=Article.Status.choices, null=True, blank=True)
     new_status = models.SmallIntegerField(_("new status"), choices=Article.Status.choices, null=True, blank=True)
     old_time = models.DateTimeField(_("previous publish time"), null=True, blank=True)
     new_time = models.DateTimeField(_("new publish time"), null=True, blank=True)
     revision = models.PositiveIntegerField(_("revision"), null=True, blank=True)
-    reason = TranslatableField(_("reason"), max_length=500, blank=True)
+    reason = TranslatableField(_("reason"), max_length=REASON_LENGTH, blank=True)
     details = models.JSONField(_("more"), default=dict, blank=True)
 
     objects = AuditQuerySet.as_manager()

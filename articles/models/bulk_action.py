@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.lengths import TITLE_LENGTH
+from articles.limits import REASON_LENGTH, TITLE_LENGTH
 
 
 class BulkActionQuerySet(models.QuerySet["BulkAction"]):
@@ -83,7 +83,7 @@ class BulkActionItem(models.Model):
     article_id = models.BigIntegerField()
     title = models.CharField(max_length=TITLE_LENGTH)
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
-    reason = models.CharField(max_length=500, blank=True)
+    reason = models.CharField(max_length=REASON_LENGTH, blank=True)
     revision = models.PositiveIntegerField(null=True, help_text=_("The revision that was shown, for an approval."))
     stage = models.CharField(
         max_length=12, blank=True, help_text=_("The review stage that was shown, for an approval.")

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.addresses import page_address
+from articles.limits import DESCRIPTION_LENGTH, LABEL_LENGTH
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.names import NameField
 from articles.models.slugs import slug_of
@@ -28,16 +29,16 @@ class ChannelQuerySet(SignallingQuerySet["Channel"]):
 class Channel(models.Model):
     """A section of the site, such as Politics or 财经. A disabled channel is not offered to readers or editors."""
 
-    name = NameField(_("name"), max_length=80, unique=True)
+    name = NameField(_("name"), max_length=LABEL_LENGTH, unique=True)
     slug = models.SlugField(
         _("slug"),
-        max_length=80,
+        max_length=LABEL_LENGTH,
         unique=True,
         allow_unicode=True,
         blank=True,
         help_text=_("The last part of the URL. Leave empty to create it from the name."),
     )
-    description = models.CharField(_("description"), max_length=300, blank=True)
+    description = models.CharField(_("description"), max_length=DESCRIPTION_LENGTH, blank=True)
     position = models.PositiveSmallIntegerField(_("position"), default=0, help_text=_("Lower comes first."))
     enabled = models.BooleanField(_("enabled"), default=True)
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import REASON_LENGTH
+
 
 class Correction(models.Model):
     """A public note at the foot of an article, from the time the corrected text went live."""
@@ -17,7 +19,7 @@ class Correction(models.Model):
     revision = models.ForeignKey(
         "articles.Revision", on_delete=models.CASCADE, related_name="+", verbose_name=_("revision")
     )
-    note = models.CharField(_("correction"), max_length=500)
+    note = models.CharField(_("correction"), max_length=REASON_LENGTH)
     published_at = models.DateTimeField(_("went live"))
 
     class Meta:

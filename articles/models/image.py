@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import MOST_LISTED
+from articles.limits import ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH, MOST_WORDS
 from articles.text import MEDIA_PATH
 
 MODERN = ("avif", "webp")
@@ -36,9 +37,9 @@ class ImageQuerySet(models.QuerySet["Image"]):
         return self.filter(uses__isnull=True)
 
     def about(self, words: str) -> Self:
-        """Images whose texts contain all these words."""
+        """Images whose texts contain the first `MOST_WORDS` of these words."""
         found = self
-        for word in words.split():
+        for word in words.split()[:MOST_WORDS]:
             said = (Q((f"{name}__icontains", word)) for name in ("title", "alt", "caption", "credit"))
             found = found.filter(reduce(or_, said))
         return found
@@ -68,18 +69,20 @@ class Image(models.Model):
     height = models.PositiveIntegerField(_("height"), editable=False)
     size = models.PositiveIntegerField(_("size"), editable=False, help_text=_("Bytes."))
     widths = models.JSONField(default=list, editable=False, help_text=_("Widths of the renditions, in pixels."))
-    title = models.CharField(_("title"), max_length=200, help_text=_("For the newsroom, to find it again."))
+    title = models.CharField(
+        _("title"), max_length=IMAGE_TITLE_LENGTH, help_text=_("For the newsroom, to find it again.")
+    )
     alt = models.CharField(
         _("alt text"),
-        max_length=500,
+        max_length=ALT_LENGTH,
         blank=True,
         help_text=_("Describes the image for readers who cannot see it. Needed before the image can be used."),
     )
     caption = models.CharField(
-        _("caption"), max_length=1000, blank=True, help_text=_("Shown to readers below the image.")
+        _("caption"), max_length=CAPTION_LENGTH, blank=True, help_text=_("Shown to readers below the image.")
     )
     credit = models.CharField(
-        _("credit"), max_length=200, blank=True, help_text=_("Photographer and copyright holder.")
+        _("credit"), max_length=CREDIT_LENGTH, blank=True, help_text=_("Photographer and copyright holder.")
     )
     focus_x = models.PositiveSmallIntegerField(
         _("focal point from left"), default=50, validators=[MaxValueValidator(100)], help_text=_("Percent.")

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import CONTEXT_LENGTH
 from articles.models.article import Article
 
 
@@ -31,10 +32,6 @@ class Note(models.Model):
     The first note may quote a passage of the body, with the text around it, as a text quote selector of the W3C does.
     `articles.text.SearchedText` finds the passage in a later body.
     """
-
-    TEXT_LENGTH = 4_000
-    QUOTE_LENGTH = 2_000
-    CONTEXT_LENGTH = 64
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     article = models.ForeignKey(Article, on_delete=models.CASCADE, related_name="notes", db_index=False)

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import REASON_LENGTH, TITLE_LENGTH
 from articles.models.article import Article
-from articles.models.lengths import TITLE_LENGTH
 from articles.models.release import Release
 from articles.models.translatable import TranslatableField
 
@@ -77,7 +77,7 @@ class Notification(models.Model):
         verbose_name=_("release"),
         db_constraint=False,
     )
-    reason = TranslatableField(_("reason"), max_length=500, blank=True)
+    reason = TranslatableField(_("reason"), max_length=REASON_LENGTH, blank=True)
     occasion = models.CharField(
         max_length=64, blank=True, db_index=True, help_text=_("One notification for each occasion.")
     )

@@ -12,6 +12,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import RECIPIENT_LENGTH
 from articles.models.article import Article, Instant
 from articles.models.revision import Revision
 
@@ -49,7 +50,7 @@ class PreviewLink(models.Model):
     revision = models.ForeignKey(
         Revision, on_delete=models.CASCADE, null=True, related_name="+", help_text=_("Empty: always the newest text.")
     )
-    note = models.CharField(_("recipient"), max_length=120, blank=True)
+    note = models.CharField(_("recipient"), max_length=RECIPIENT_LENGTH, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

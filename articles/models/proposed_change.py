@@ -7,7 +7,7 @@ from typing import Any, Self
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from articles.models.lengths import TITLE_LENGTH
+from articles.limits import TITLE_LENGTH
 
 
 class ProposedChangeQuerySet(models.QuerySet["ProposedChange"]):

@@ -10,13 +10,10 @@ from django.conf import settings
 from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
+from articles.limits import RELEASE_NAME_LENGTH, TITLE_LENGTH
 from articles.models.article import Article
-from articles.models.lengths import TITLE_LENGTH
 from scheduling.database import among
 from scheduling.services import overdue_before
-
-MAX_MEMBERS = 500
-"""Articles in one release: as many as one transaction publishes without delaying other articles."""
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
@@ -56,7 +53,7 @@ class Release(models.Model):
             """It may still be published, and holds its members."""
             return cls.DRAFT, cls.SCHEDULED, cls.FAILED
 
-    name = models.CharField(_("name"), max_length=120)
+    name = models.CharField(_("name"), max_length=RELEASE_NAME_LENGTH)
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
     reason = models.TextField(
         _("reason"), blank=True, help_text=_("Why it failed: the articles and their blocking issues.")

@@ -13,6 +13,7 @@ from django.db.models import Case, Exists, OuterRef, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
+from articles.limits import STAGE_NAME_LENGTH
 from articles.models.article import Article
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class ReviewStage(models.Model):
 
     kind = models.CharField(_("stage"), max_length=12, choices=Kind.choices, primary_key=True)
     position = models.PositiveSmallIntegerField(_("position"), default=1)
-    name = models.CharField(_("name"), max_length=60, blank=True)
+    name = models.CharField(_("name"), max_length=STAGE_NAME_LENGTH, blank=True)
     group = models.ForeignKey(
         Group, on_delete=models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("who approves")
     )

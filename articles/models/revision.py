@@ -11,9 +11,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import REASON_LENGTH, REVISION_NOTE_LENGTH, SLUG_LENGTH
 from articles.models.cover import Covered
 from articles.models.image import Image
-from articles.models.lengths import SLUG_LENGTH
 from articles.models.text import Text, TextLines
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class Revision(TextLines, Covered):
     )
     created_at = models.DateTimeField(_("saved at"), auto_now_add=True)
     note = models.CharField(
-        _("note"), max_length=300, blank=True, help_text=_("For the newsroom: what changed, and why.")
+        _("note"), max_length=REVISION_NOTE_LENGTH, blank=True, help_text=_("For the newsroom: what changed, and why.")
     )
     correction = models.CharField(
-        _("correction"), max_length=500, blank=True, help_text=_("For readers: what was wrong before.")
+        _("correction"), max_length=REASON_LENGTH, blank=True, help_text=_("For readers: what was wrong before.")
     )
     digest = models.CharField(max_length=64)
     context = models.JSONField(

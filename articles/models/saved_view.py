@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH
 from articles.models.names import NameField
 
 
@@ -28,12 +29,9 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
 class SavedView(models.Model):
     """A named list of articles."""
 
-    NAME_LENGTH = 60
-    QUERY_LENGTH = 1000
-
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="article_views")
-    name = NameField(_("name"), max_length=NAME_LENGTH)
-    query = models.CharField(max_length=QUERY_LENGTH, help_text=_("Query string of the list."))
+    name = NameField(_("name"), max_length=VIEW_NAME_LENGTH)
+    query = models.CharField(max_length=VIEW_QUERY_LENGTH, help_text=_("Query string of the list."))
     shared = models.BooleanField(_("shared with newsroom"), default=False)
     position = models.PositiveIntegerField(default=0)
 

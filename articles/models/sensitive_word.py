@@ -10,11 +10,10 @@ from django.db import models, transaction
 from django.dispatch import Signal
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import WORD_LENGTH
 from articles.text import plain_form
 from scheduling.database import lock_by_ids
 from scheduling.fields import ExactCharField
-
-LONGEST_WORD = 100  # characters
 
 words_changed = Signal()
 """Sent in the transaction that changes words, after the change, with what was there (`old`) and is there now."""
@@ -68,8 +67,8 @@ class SensitiveWord(models.Model):
         REVIEW = "review", _("Needs human review")
         ALLOW = "allow", _("Allowed phrase")
 
-    text = ExactCharField(_("word"), max_length=LONGEST_WORD)
-    normalised = ExactCharField(max_length=LONGEST_WORD, unique=True, editable=False)
+    text = ExactCharField(_("word"), max_length=WORD_LENGTH)
+    normalised = ExactCharField(max_length=WORD_LENGTH, unique=True, editable=False)
     level = models.CharField(_("level"), max_length=6, choices=Level.choices, default=Level.REVIEW)
     created_at = models.DateTimeField(_("added"), auto_now_add=True)
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import LABEL_LENGTH
 from articles.models.names import NameField
 from articles.models.slugs import slug_of
 from articles.text import one_line
@@ -15,8 +16,8 @@ from articles.text import one_line
 class Tag(models.Model):
     """A topic, such as elections or 高铁."""
 
-    name = NameField(_("name"), max_length=80, unique=True)
-    slug = models.SlugField(_("slug"), max_length=80, unique=True, allow_unicode=True, blank=True)
+    name = NameField(_("name"), max_length=LABEL_LENGTH, unique=True)
+    slug = models.SlugField(_("slug"), max_length=LABEL_LENGTH, unique=True, allow_unicode=True, blank=True)
 
     class Meta:
         verbose_name = _("tag")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import BYLINE_LENGTH, SUMMARY_LENGTH, TITLE_LENGTH
 from articles.models.cover import CoverMode
-from articles.models.lengths import TITLE_LENGTH
 from articles.text import one_line, references
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ class TextLines(models.Model):
     """The one-line texts, in columns of articles and revisions. To add one, see CONTRIBUTING.md."""
 
     title = models.CharField(_("headline"), max_length=TITLE_LENGTH)
-    summary = models.CharField(_("summary"), max_length=500, blank=True)
-    byline = models.CharField(_("byline"), max_length=120, blank=True, help_text=_("Shown instead of the author."))
+    summary = models.CharField(_("summary"), max_length=SUMMARY_LENGTH, blank=True)
+    byline = models.CharField(
+        _("byline"), max_length=BYLINE_LENGTH, blank=True, help_text=_("Shown instead of the author.")
+    )
     search_title = models.CharField(
         _("search title"), max_length=TITLE_LENGTH, blank=True, help_text=_("In search results. Default: the headline.")
     )
@@ -35,7 +37,10 @@ class TextLines(models.Model):
         help_text=_("In shared links. Default: the headline."),
     )
     social_summary = models.CharField(
-        _("social summary"), max_length=500, blank=True, help_text=_("In shared links. Default: the summary.")
+        _("social summary"),
+        max_length=SUMMARY_LENGTH,
+        blank=True,
+        help_text=_("In shared links. Default: the summary."),
     )
 
     class Meta:

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import REASON_LENGTH
 from articles.models.article import AT_RISK_WITHIN, Article
 from articles.models.translatable import TranslatableField
 from scheduling.services import overdue_before
@@ -38,7 +39,7 @@ class Update(models.Model):
     status = models.SmallIntegerField(
         _("status"), choices=Article.Status.choices, default=Article.Status.DRAFT, help_text=_("Status of the draft.")
     )
-    status_reason = TranslatableField(_("reason"), max_length=500, blank=True)
+    status_reason = TranslatableField(_("reason"), max_length=REASON_LENGTH, blank=True)
     approved = models.ForeignKey(
         "articles.Revision", on_delete=models.CASCADE, null=True, related_name="+", verbose_name=_("approved")
     )

@@ -9,15 +9,12 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from articles.audit import (
-    Action,
-    Actor,
-    record_annotation,
-)
-from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong
+from articles.audit import Action, Actor, record_annotation
+from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong, TooMany
+from articles.limits import CONTEXT_LENGTH, MOST_NOTES, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article, Note, Notification, as_id
 from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
@@ -53,16 +50,16 @@ def add_note(article: Article, *, by: Actor, text: str, about: Selector = ON_ART
     """Start a thread about a passage of the body, or about the whole article.
 
     The same `pk` sent again by the same user returns the first note, with the text that was sent last. Raises
-    `NotAllowed`, `NoteEmpty`, `TooLong`, `WithoutAccess` and `ArticleGone`.
+    `NotAllowed`, `NoteEmpty`, `TooLong`, `TooMany`, `WithoutAccess` and `ArticleGone`.
     """
     require_newsroom(by)
     _lock_article(article.pk)
-    if len(about.quote) > Note.QUOTE_LENGTH:
-        words = {"most": Note.QUOTE_LENGTH}
+    if len(about.quote) > QUOTE_LENGTH:
+        words = {"most": QUOTE_LENGTH}
         raise TooLong(_("A note can be about %(most)d characters of the text; select a shorter passage.") % words)
     note = Note(article=article, text=text, quote=about.quote.strip())
     if note.quote:
-        note.prefix, note.suffix = about.prefix[-Note.CONTEXT_LENGTH :], about.suffix[: Note.CONTEXT_LENGTH]
+        note.prefix, note.suffix = about.prefix[-CONTEXT_LENGTH:], about.suffix[:CONTEXT_LENGTH]
     return _write(note, by=by, pk=pk, concerned=[article.author_id, article.owner_id])
 
 
@@ -139,6 +136,7 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
         if (stored := Note.objects.filter(pk=pk).first()) is not None:
             return _sent_again(stored, note, by)
         note.pk = pk
+    _refuse_many(note.article_id)
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
     note.save(force_insert=True)
@@ -147,6 +145,13 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     others = newsroom().filter(pk__in={pk for pk in concerned if pk is not None} - mentioned)
     notify_users(Kind.NOTED, note.article, others.values_list("pk", flat=True), by=by, reason=note.text)
     return note
+
+
+def _refuse_many(article_id: int) -> None:
+    """Raise `TooMany` if the article has as many notes in open threads as a screen can show."""
+    threads = Q(thread=None, resolved_at=None) | Q(thread__resolved_at=None, thread__isnull=False)
+    if Note.objects.filter(threads, article=article_id).count() >= MOST_NOTES:
+        raise TooMany(_("An article has at most %(most)d open notes; resolve some first.") % {"most": MOST_NOTES})
 
 
 def _sent_again(stored: Note, note: Note, by: Actor) -> Note:
@@ -186,8 +191,8 @@ def _checked(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
         raise NoteEmpty
-    if len(text) > Note.TEXT_LENGTH:
-        words = {"most": Note.TEXT_LENGTH, "length": len(text)}
+    if len(text) > NOTE_LENGTH:
+        words = {"most": NOTE_LENGTH, "length": len(text)}
         raise TooLong(_("A note can have %(most)d characters; this one has %(length)d. Shorten it.") % words)
     return text
 

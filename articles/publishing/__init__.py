@@ -15,7 +15,6 @@ from articles.publishing.autosave import (
     submit_form as submit_form,
 )
 from articles.publishing.bulk import (
-    MOST as MOST,
     advance_bulk_action as advance_bulk_action,
     gather_articles as gather_articles,
     may_be_undone as may_be_undone,

@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Actor, Source, StateSnapshot, present_source, source
 from articles.exceptions import ArticleError, ArticleGone, InvalidSchedule, TooMany, WrongState
+from articles.limits import MOST_BULK
 from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, stage_under_review
 from articles.notifications import speaking_to
 from articles.permissions import require
@@ -36,7 +37,6 @@ from scheduling.services import add_task
 
 logger = logging.getLogger(__name__)
 
-MOST = 10_000  # articles in a bulk action
 CHUNK = 20  # articles in one transaction: a worker that needs one of them waits a fraction of a second at most
 LARGE_CHUNK = 200  # the same for transitions that a few statements perform for all
 PAUSE = 0.02  # seconds between two chunks, in which others can lock the articles
@@ -58,11 +58,11 @@ def gather_articles(
     """Store a bulk action for these articles, given as id and headline, without starting it.
 
     An approval is of the `revisions` that were read, by id; left out, of those under review now, which are shown before
-    it starts. Articles that do not exist are refused at once. Raises `NotAllowed`, and `TooMany` above `MOST`.
+    it starts. Articles that do not exist are refused at once. Raises `NotAllowed`, and `TooMany` above `MOST_BULK`.
     """
     require(TRANSITIONS[transition].permission, by)
-    if len(articles) > MOST:
-        raise TooMany(_("Choose at most %d articles at once.") % MOST)
+    if len(articles) > MOST_BULK:
+        raise TooMany(_("Choose at most %d articles at once.") % MOST_BULK)
     now = read_database_clock()
     BulkAction.objects.filter(pk__in=list(BulkAction.objects.outdated(now).values_list("pk", flat=True))).delete()
     bulk_action = BulkAction.objects.create(user_id=_id_of(by), transition=transition, created_at=now)

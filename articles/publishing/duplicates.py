@@ -6,7 +6,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from articles.audit import Actor, writers
-from articles.models import TITLE_LENGTH, Article, Channel
+from articles.limits import TITLE_LENGTH
+from articles.models import Article, Channel
 from articles.permissions import ADD, require
 from articles.publishing.edits import create
 from articles.publishing.resolve import tags_named

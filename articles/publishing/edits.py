@@ -23,8 +23,8 @@ from articles.audit import (
 )
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
+from articles.limits import BODY_LENGTH
 from articles.models import (
-    BODY_LENGTH,
     LINES,
     Article,
     AuditEntry,

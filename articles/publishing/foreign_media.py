@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from articles import images
 from articles.audit import Actor
 from articles.exceptions import ArticleError, ForeignMedia
+from articles.limits import IMAGE_BYTES
 from articles.models import Article, Image, Text
 from articles.permissions import ADD as ADD_ARTICLE, require, require_edit
 from articles.publishing.revisions import newest
-from articles.review import MOST_BYTES
 from articles.text import clean_html, foreign_images, foreign_media, in_full
 
 COPY = "copy"
@@ -86,7 +86,7 @@ class _Copies:
         try:
             if left <= 0 or len(self.made) >= MOST_COPIED:
                 raise ForeignMedia(_("There are too many, or they take too long."))
-            file = images.fetch(in_full(address), most=MOST_BYTES, within=left)
+            file = images.fetch(in_full(address), most=IMAGE_BYTES, within=left)
             return images.upload(file, by=self.by, alt=alt[:500]).image
         except ArticleError as error:
             if address in self.known:

@@ -8,13 +8,14 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record
 from articles.exceptions import ArticleError, RevisionGone
+from articles.limits import PREVIEW_DAYS
 from articles.models import Article, PreviewLink, Revision
 from articles.permissions import CHANGE, EDIT_ANY, may_act_without_session, require
 from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
 from scheduling.database import database_now, read_database_clock, retried
 
-LONGEST = timedelta(days=30)
+LONGEST = timedelta(days=PREVIEW_DAYS)
 
 
 class LastsTooLong(ArticleError):

@@ -2,7 +2,6 @@
 
 from articles.releases.dry_run import dry_run_release as dry_run_release
 from articles.releases.manage import (
-    NAME_LENGTH as NAME_LENGTH,
     RIGHT as RIGHT,
     add_member as add_member,
     cancel_release as cancel_release,

@@ -20,7 +20,8 @@ from articles.exceptions import (
     ReleaseNotReady,
     WrongState,
 )
-from articles.models import MAX_MEMBERS, Article, Notification, Release, ReleaseMember
+from articles.limits import MOST_MEMBERS, RELEASE_NAME_LENGTH
+from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
 from articles.permissions import require
 from articles.publishing import (
@@ -43,7 +44,6 @@ MemberAction = ReleaseMember.Action
 Status = Article.Status
 
 RIGHT = "articles.schedule_release"
-NAME_LENGTH = 120
 
 
 @retried
@@ -84,8 +84,8 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
             member.action, member.title, member.holds = chosen, article.title, True
             member.save()
             _clear_time(article, chosen, now)
-        if is_new and release.members.count() > MAX_MEMBERS:
-            raise WrongState(_("A release has %(most)d articles at most.") % {"most": MAX_MEMBERS})
+        if is_new and release.members.count() > MOST_MEMBERS:
+            raise WrongState(_("A release has %(most)d articles at most.") % {"most": MOST_MEMBERS})
     return member
 
 
@@ -214,8 +214,8 @@ def _transition(transition: ReleaseTransition, release: Release, *, by: Actor) -
 
 def _checked_name(name: str) -> str:
     checked = name.strip()
-    if not checked or len(checked) > NAME_LENGTH:
-        raise WrongState(_("Give the release a name of at most %(most)d characters.") % {"most": NAME_LENGTH})
+    if not checked or len(checked) > RELEASE_NAME_LENGTH:
+        raise WrongState(_("Give the release a name of at most %(most)d characters.") % {"most": RELEASE_NAME_LENGTH})
     return checked
 
 

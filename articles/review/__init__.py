@@ -1,8 +1,6 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
-from articles.review.automatic_approval import (
-    choose_policy as choose_policy,
-)
+from articles.review.automatic_approval import choose_policy as choose_policy
 from articles.review.findings import (
     Finding as Finding,
     Opinion as Opinion,
@@ -10,7 +8,7 @@ from articles.review.findings import (
     findings_of as findings_of,
     of_findings as of_findings,
 )
-from articles.review.images import MOST_BYTES as MOST_BYTES, MOST_PIXELS as MOST_PIXELS, inspect as inspect
+from articles.review.images import inspect as inspect, pixels_of as pixels_of
 from articles.review.pipeline import (
     FAILED as FAILED,
     review as review,

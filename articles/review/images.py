@@ -12,6 +12,7 @@ import html
 import io
 import logging
 import re
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from urllib.parse import unquote_to_bytes
 from django.utils.translation import gettext_noop as _
 from PIL import Image as PillowImage, ImageFile
 
+from articles.limits import IMAGE_BYTES, IMAGE_PIXELS
 from articles.models import BODY, Image, Translatable
 from articles.review.findings import PASSED, Finding, Opinion, strictest
 from articles.review.text import Subject
@@ -28,8 +30,6 @@ from articles.workflow import Verdict
 logger = logging.getLogger(__name__)
 
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
-MOST_PIXELS = 50_000_000
-MOST_BYTES = 20_000_000
 MOST_FRAMES = 1000
 
 _GPS = 0x8825  # EXIF's table of the place
@@ -55,8 +55,8 @@ def review_images(subject: Subject) -> Opinion:
 
 def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
     """The problems of an image; `claimed` is its media type, such as "image/png"."""
-    if len(data) > MOST_BYTES:
-        return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=MOST_BYTES // 1_000_000)]
+    if len(data) > IMAGE_BYTES:
+        return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=IMAGE_BYTES // 1_000_000)]
     try:
         with PillowImage.open(io.BytesIO(data), formats=FORMATS) as image:
             return list(_look(image, data, claimed))
@@ -72,8 +72,8 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
 
 
 def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Problem]:
-    if image.width * image.height > MOST_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
-        most = MOST_PIXELS // 1_000_000
+    if image.width * image.height > IMAGE_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
+        most = IMAGE_PIXELS // 1_000_000
         yield _problem(Verdict.UNSURE, _("The image has more than %(most)d million pixels."), most=most)
         return
     image.load()
@@ -101,7 +101,19 @@ def _ends_with_image(kind: str, data: bytes) -> bool:
     return data.rstrip(b"\0").endswith(_END[kind])
 
 
+def pixels_of(data: bytes) -> int:
+    """How many pixels a file says it has; 0 if it is no image. Nothing is decoded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with PillowImage.open(io.BytesIO(data), formats=(*FORMATS, "AVIF")) as image:
+                return image.width * image.height
+        except Exception:  # Pillow raises many different exceptions for broken files
+            return 0
+
+
 def _problems(body: str) -> Iterator[Problem]:
+    left = IMAGE_PIXELS  # of all images in the text: a few kilobytes may hold one of seconds
     for address in _DATA_ADDRESS.finditer(html.unescape(body)):
         kind, parameters, content = address.groups()
         try:
@@ -109,6 +121,11 @@ def _problems(body: str) -> Iterator[Problem]:
             data = base64.b64decode(data, validate=True) if "base64" in parameters.lower() else data
         except binascii.Error:
             data = b""
+        left -= pixels_of(data)
+        if left < 0:
+            text = _("The images in the text have more than %(most)d million pixels together.")
+            yield _problem(Verdict.UNSURE, text, most=IMAGE_PIXELS // 1_000_000)
+            return
         yield from inspect(data, claimed=(kind or "text/plain").lower())
 
 

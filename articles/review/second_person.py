@@ -21,7 +21,8 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from articles.audit import Action, Actor, people_behind, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing
-from articles.models import TITLE_LENGTH, Notification, ProposedChange, Translatable, named
+from articles.limits import TITLE_LENGTH
+from articles.models import Notification, ProposedChange, Translatable, named
 from articles.notifications import Message, send
 from articles.permissions import REVIEW, is_one_of, require, require_newsroom
 from articles.review.unreviewed import refuse_sensitive

@@ -9,11 +9,9 @@ from itertools import islice, zip_longest
 
 from django.utils.translation import gettext as _
 
-from articles.audit import (
-    Action,
-    stamped,
-)
-from articles.models import LONGEST_WORD, AuditEntry, Levels, SensitiveWord, WordListVersion
+from articles.audit import Action, stamped
+from articles.limits import WORD_LENGTH
+from articles.models import AuditEntry, Levels, SensitiveWord, WordListVersion
 from articles.text import plain_form
 from scheduling.database import retried
 
@@ -83,9 +81,9 @@ def _pages(levels: Levels) -> list[Levels]:
 
 def problem_of(text: str) -> str:
     """Why `text` cannot be a sensitive word; empty if it can."""
-    normalised = plain_form(text[: LONGEST_WORD + 1])
-    if len(text) > LONGEST_WORD or len(normalised) > LONGEST_WORD:
-        return _("longer than %(limit)d characters") % {"limit": LONGEST_WORD}
+    normalised = plain_form(text[: WORD_LENGTH + 1])
+    if len(text) > WORD_LENGTH or len(normalised) > WORD_LENGTH:
+        return _("longer than %(limit)d characters") % {"limit": WORD_LENGTH}
     if not normalised:
         return _("has neither a letter nor a digit")
     if _PATTERN.search(text):
@@ -102,7 +100,7 @@ def _new_words(
         text = line.strip().lstrip("\ufeff")
         if not text:
             continue
-        normalised = plain_form(text[: LONGEST_WORD + 1])
+        normalised = plain_form(text[: WORD_LENGTH + 1])
         if problem := problem_of(text):
             _refuse(report, number, text, problem, failed=True)
         elif normalised in known:

@@ -21,10 +21,8 @@ from itertools import groupby, pairwise
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
+from articles.limits import MOST_WORDS
 from articles.text import is_narrow, normalise
-
-MOST_TERMS = 20
-"""Terms of a query; further ones are ignored."""
 
 _MAX_LENGTH = 60  # of a term; InnoDB does not index terms longer than 84
 _HIDDEN = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char) in ("Cf", "Mn", "Me"))
@@ -199,7 +197,7 @@ class Query:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The terms that an article must have; empty if the query has no words."""
-        return tuple(dict.fromkeys(term for piece in self.pieces for term in self._wanted(piece)))[:MOST_TERMS]
+        return tuple(dict.fromkeys(term for piece in self.pieces for term in self._wanted(piece)))[:MOST_WORDS]
 
     @staticmethod
     def _wanted(piece: Piece) -> Iterator[str]:

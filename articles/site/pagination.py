@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.http import Http404, QueryDict
 
-from articles.cache import MAX_PAGE_SIZE
 from articles.images import gather_covers
+from articles.limits import PAGE_SIZE
 from articles.listing import Cursor, InvalidCursor, cursor_of, first_live
 from articles.models import NEWEST_FIRST, Article, ArticleQuerySet
 from articles.site.streams import Stream
@@ -93,11 +93,11 @@ def has_cursor(query: QueryDict) -> bool:
 
 
 def page_size(query: QueryDict) -> int:
-    """The page size that a query requests, at most `MAX_PAGE_SIZE`. Raises `Http404` for an invalid one."""
+    """The page size that a query requests, at most `PAGE_SIZE`. Raises `Http404` for an invalid one."""
     text = query.get("page_size", str(SIZE))
     if not (text.isascii() and text.isdecimal() and text.strip("0")):
         raise Http404
-    return min(int(text.lstrip("0")[:9]), MAX_PAGE_SIZE)
+    return min(int(text.lstrip("0")[:9]), PAGE_SIZE)
 
 
 def _page(rows: Sequence[Article], *, has_more: bool, size: int, here: str) -> Page:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from articles.cache import NEWS, cached, tagged
+from articles.limits import LABEL_LENGTH, SEARCH_LENGTH
 from articles.listing import (
     ArticleFilter,
     Cursor,
@@ -30,7 +31,6 @@ from articles.models import ArticleQuerySet, Channel
 from articles.search import Found, Query, find
 from articles.site.pagination import SIZE, Page
 
-LONGEST_QUERY = 100
 _ORDER = "rank, newest first"
 
 
@@ -40,13 +40,13 @@ class SearchForm(forms.Form):
     q = forms.CharField(
         label=_("Words"),
         required=False,
-        max_length=LONGEST_QUERY,
+        max_length=SEARCH_LENGTH,
         widget=forms.TextInput({"type": "search", "autocomplete": "off"}),
     )
     channel = forms.TypedChoiceField(label=_("Channel"), required=False, empty_value=None)
     since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"))
     until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"))
-    tag = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+    tag = forms.CharField(required=False, max_length=LABEL_LENGTH, widget=forms.HiddenInput)
     author = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
 
     def __init__(self, query: QueryDict, *, channels: Sequence[Channel]) -> None:

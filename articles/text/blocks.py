@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from articles.text.nesting import MAX_DEPTH
+from articles.limits import HTML_DEPTH
 from articles.text.sanitize import TAGS, add_paragraphs, clean_html
 
 TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?:[ \t\n]++[a-z]++(?:="[^"<>]*+")?)*+)[ \t\n]*+/?>')
 """A tag as `clean_html` writes it; so it is safe to split text that has only such tags."""
 
-_MAX_DEPTH = 2 * MAX_DEPTH  # a parser adds elements, such as bodies of tables
+_MAX_DEPTH = 2 * HTML_DEPTH  # a parser adds elements, such as bodies of tables
 _ADDED_TO_LINKS = ' rel="noopener noreferrer"'
 _ADDED = re.compile(
     r' (?:colspan|rowspan)="1"|(?<=<li>)<p>|(?<=<t[dh]>)<p>|(?<=<t[dh] colspan="1" rowspan="1">)<p>'

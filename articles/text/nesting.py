@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-MAX_DEPTH = 100
+from articles.limits import HTML_DEPTH
+
 _FEW = 10  # tags that are not worth a look
 
 _SPACE = r"[\t\n\f\r ]"
@@ -144,7 +145,7 @@ class _Limiter:
         yield from self._close_before(name)
         if name in _VOID or name in _COLUMNS:
             yield tag
-        elif len(self._open) >= MAX_DEPTH or (name == "a" and self._count["a"]):
+        elif len(self._open) >= HTML_DEPTH or (name == "a" and self._count["a"]):
             self._dropped[name] += 1
             yield _DROPPED
         else:

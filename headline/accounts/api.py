@@ -16,19 +16,23 @@ from rest_framework.response import Response
 from articles.api.fields import InstantField
 from articles.api.screens import ScreenViewSet, or_waits
 from articles.exceptions import NotAllowed
+from articles.limits import EMAIL_LENGTH, MOST_PERMISSIONS, USERNAME_LENGTH
 from articles.notifications import choose_language
 from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, remove_second_factors
 from headline.accounts.sessions import end_sessions
 from headline.accounts.single_sign_on import unlink
+from scheduling.api.bounded_fields import BoundedSlugField
 from scheduling.api.strict import EmptyBody, Strict
 
 
 class UserFilterSerializer(serializers.Serializer[Any]):
     """Filters of the users."""
 
-    username = serializers.CharField(max_length=150, required=False, help_text=_("The one with this log-in name."))
-    role = serializers.CharField(max_length=150, required=False, help_text=_("Only users in this role."))
+    username = serializers.CharField(
+        max_length=USERNAME_LENGTH, required=False, help_text=_("The one with this log-in name.")
+    )
+    role = serializers.CharField(max_length=USERNAME_LENGTH, required=False, help_text=_("Only users in this role."))
     is_active = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text=_("Only active or only deactivated users.")
     )
@@ -37,11 +41,11 @@ class UserFilterSerializer(serializers.Serializer[Any]):
 class UserSerializer(Strict, serializers.ModelSerializer[User]):
     """A user of the newsroom."""
 
-    name = serializers.CharField(source="get_full_name", max_length=150, required=False, allow_blank=True)
-    roles = serializers.SlugRelatedField(
+    name = serializers.CharField(source="get_full_name", max_length=USERNAME_LENGTH, required=False, allow_blank=True)
+    roles = BoundedSlugField(
         source="groups", slug_field="name", queryset=Group.objects.all(), many=True, required=False
     )
-    email = serializers.CharField(max_length=254, required=False, allow_blank=True)  # the form checks it
+    email = serializers.CharField(max_length=EMAIL_LENGTH, required=False, allow_blank=True)  # the form checks it
     last_login = InstantField(read_only=True, allow_null=True)
     is_invited = serializers.SerializerMethodField(help_text=_("Invited, and has set no password yet."))
     has_second_factor = serializers.SerializerMethodField()
@@ -153,8 +157,10 @@ class UserViewSet(ScreenViewSet):
         return user
 
 
-class PermissionField(serializers.SlugRelatedField):  # type: ignore[type-arg]
+class PermissionField(BoundedSlugField):
     """A permission by its name, such as `articles.publish_article`."""
+
+    most, max_length = MOST_PERMISSIONS, USERNAME_LENGTH
 
     def __init__(self, **options: Any) -> None:
         super().__init__(slug_field="codename", queryset=Permission.objects.select_related("content_type"), **options)
@@ -165,7 +171,7 @@ class PermissionField(serializers.SlugRelatedField):  # type: ignore[type-arg]
         try:
             return Permission.objects.get(content_type__app_label=app, codename=codename)
         except (Permission.DoesNotExist, Permission.MultipleObjectsReturned):
-            self.fail("does_not_exist", slug_name="name", value=str(data)[:150])
+            self.fail("does_not_exist", slug_name="name", value=str(data)[:USERNAME_LENGTH])
 
     def to_representation(self, obj: Any) -> str:
         """With the name of its app."""

@@ -19,10 +19,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from articles.audit import (
-    Action,
-    record_beside,
-)
+from articles.audit import Action, record_beside
+from articles.limits import CODE_LENGTH, LABEL_LENGTH
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import TooManyAttempts
 
@@ -36,7 +34,7 @@ class LimitedCode(forms.Form):
     user: Any
     code = forms.CharField(
         label=pgettext_lazy("second factor", "Code"),
-        max_length=30,
+        max_length=CODE_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
     )
 
@@ -96,7 +94,7 @@ class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
     """A new passkey and its name."""
 
     name = forms.CharField(
-        label=_("Name of the passkey"), max_length=80, required=False, widget=UnfoldAdminTextInputWidget
+        label=_("Name of the passkey"), max_length=LABEL_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
     )
 
     def clean(self) -> dict[str, Any]:

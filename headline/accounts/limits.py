@@ -14,6 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import F
 from django.db.models.functions import Greatest
 
+from articles.limits import MEGAPIXELS_AN_HOUR
 from headline.accounts.models import TryCount
 from scheduling.database import read_database_clock
 
@@ -23,20 +24,20 @@ _ROWS_PER_PRUNING = 1000
 
 @dataclass(frozen=True)
 class Limit:
-    """`burst` attempts at once, and one more each `every`, for each subject."""
+    """`burst` attempts at once, and one more each `every`, for each subject. An attempt may count as several."""
 
     name: str
     burst: int
     every: timedelta
 
-    def take(self, subject: str) -> timedelta:
-        """Count one attempt. Zero if it is allowed; otherwise the time to wait, and nothing is counted."""
+    def take(self, subject: str, amount: int = 1) -> timedelta:
+        """Count one attempt, as `amount`. Zero if it is allowed; otherwise the time to wait, and nothing is counted."""
         key, now, interval = self._key(subject), _now(), _microseconds(self.every)
-        latest = now + interval * (self.burst - 1)
+        latest = now + interval * (self.burst - amount)
         row, _is_new = TryCount.objects.get_or_create(pk=key, defaults={"free_at": now})
         if row.free_at <= latest:  # a refusal needs no write
             rows = TryCount.objects.filter(pk=key, free_at__lte=latest)
-            if rows.update(free_at=Greatest(F("free_at"), now) + interval):
+            if rows.update(free_at=Greatest(F("free_at"), now) + interval * amount):
                 return timedelta()
             row.free_at = TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + interval
         return timedelta(microseconds=max(row.free_at - latest, 1))
@@ -58,6 +59,14 @@ class Limit:
     def _key(self, subject: str) -> str:
         """The row's key; names and addresses are not stored."""
         return hashlib.sha256(f"{self.name}\n{subject}".encode()).hexdigest()
+
+
+_PIXELS = Limit("image pixels of user", burst=MEGAPIXELS_AN_HOUR, every=timedelta(hours=1) / MEGAPIXELS_AN_HOUR)
+
+
+def count_megapixels(user_id: int, amount: int) -> timedelta:
+    """Count images that are decoded for a user. Zero if it is allowed; otherwise the time to wait."""
+    return _PIXELS.take(str(user_id), amount)
 
 
 def prune() -> None:

@@ -22,6 +22,7 @@ from django.urls import URLPattern, path, reverse_lazy
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidget
 
 from headline.accounts.address import address_of
+from headline.accounts.forms import with_short_passwords
 from headline.accounts.limits import Limit
 from headline.accounts.links import can_mail, may_have_link, send_link, tokens
 from headline.accounts.login_throttle import TooManyAttempts, remember_device
@@ -51,6 +52,7 @@ class ResetForm(PasswordResetForm):
                 send_link(user)
 
 
+@with_short_passwords
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     """The new password, entered twice."""
 

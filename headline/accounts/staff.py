@@ -29,6 +29,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import SensitiveText
+from articles.limits import USERNAME_LENGTH
 from articles.models import Notification, named
 from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
@@ -36,6 +37,7 @@ from articles.publishing import count_signed, propose_name
 from articles.review import refuse_sensitive
 from articles.roles import Role
 from articles.text import format_time_briefly, one_line
+from headline.accounts.forms import with_short_passwords
 from headline.accounts.links import invite, is_invited
 from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
 from headline.accounts.sessions import end_sessions, sessions_of
@@ -178,7 +180,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
 
     name = forms.CharField(
         label=_("Name"),
-        max_length=150,
+        max_length=USERNAME_LENGTH,
         required=False,
         widget=UnfoldAdminTextInputWidget,
         help_text=_("Readers see it under articles."),
@@ -244,6 +246,7 @@ class InvitationForm(UserForm):
         super()._post_clean()  # type: ignore[misc]
 
 
+@with_short_passwords
 class PasswordForm(AdminPasswordChangeForm):
     """A password for another user; without it an account is deactivated."""
 

@@ -23,6 +23,7 @@ from unfold.widgets import (
 
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.bounded import RetriedScreens
+from articles.limits import LABEL_LENGTH, USERNAME_LENGTH
 from articles.models import named
 from articles.text import format_time_briefly
 from headline.accounts.staff import givable, may_administer, role_described
@@ -42,7 +43,7 @@ DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a yea
 class TokenForm(forms.ModelForm[ApiToken]):
     """Form of a new token."""
 
-    name = forms.CharField(label=_("Name"), max_length=80, widget=UnfoldAdminTextInputWidget)
+    name = forms.CharField(label=_("Name"), max_length=LABEL_LENGTH, widget=UnfoldAdminTextInputWidget)
     scopes = forms.MultipleChoiceField(
         label=_("May"), choices=Scope.choices, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
@@ -184,7 +185,10 @@ class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
     """A service account: name, purpose and roles; later also whether it is active."""
 
     name = forms.CharField(
-        label=_("Name"), max_length=150, validators=[UnicodeUsernameValidator()], widget=UnfoldAdminTextInputWidget
+        label=_("Name"),
+        max_length=USERNAME_LENGTH,
+        validators=[UnicodeUsernameValidator()],
+        widget=UnfoldAdminTextInputWidget,
     )
     roles = forms.ModelMultipleChoiceField(
         label=_("Roles"), queryset=Group.objects.all(), widget=UnfoldAdminCheckboxSelectMultipleWidget

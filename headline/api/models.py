@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from articles.limits import LABEL_LENGTH, PURPOSE_LENGTH
 from scheduling.fields import ExactCharField
 
 KEY_LENGTH = 255
@@ -54,7 +55,9 @@ class ServiceAccount(models.Model):
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="service_account"
     )
-    purpose = models.CharField(_("purpose"), max_length=200, blank=True, help_text=_("What the program does."))
+    purpose = models.CharField(
+        _("purpose"), max_length=PURPOSE_LENGTH, blank=True, help_text=_("What the program does.")
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("created by")
     )
@@ -120,7 +123,9 @@ class ApiToken(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens", verbose_name=_("acts as")
     )
-    name = models.CharField(_("name"), max_length=80, help_text=_("What it is for, such as the program that uses it."))
+    name = models.CharField(
+        _("name"), max_length=LABEL_LENGTH, help_text=_("What it is for, such as the program that uses it.")
+    )
     scopes = models.JSONField(_("may"), default=list)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

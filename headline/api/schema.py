@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Choices, IntegerChoices
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_choice_description_list, deep_import_string
 from drf_spectacular.settings import spectacular_settings
@@ -16,6 +17,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from articles.api.errors import ErrorSerializer
+from articles.limits import FIELDS_LENGTH
 from headline.api.idempotency import HEADER
 from headline.api.models import KEY_LENGTH
 
@@ -187,6 +189,20 @@ def _parameter_schemas(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield parameter["schema"].get("items", {})
 
 
+class _Sized(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Adds the limits that DRF's own fields do not have to what is sent."""
+
+    target_class = "scheduling.api.bounded_fields.Bounded"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        """The schema of the field with its limit."""
+        schema: dict[str, Any] = auto_schema._map_serializer_field(self.target, direction, bypass_extensions=True)
+        if self.target.allow_null and isinstance(schema.get("type"), list):
+            schema["type"] = schema["type"][0]  # the caller adds "null" once more
+        return schema | self.target.limit if direction == "request" and not self.target.read_only else schema
+
+
 class Schema(AutoSchema):
     """drf-spectacular's schema of an operation, with the project's common errors and headers."""
 
@@ -233,7 +249,11 @@ class Schema(AutoSchema):
             and getattr(self.view, "action", "") in _PICKED
         ):
             text = "Names of the fields to show, separated by commas; the others are left out."
-            headers.append(OpenApiParameter("fields", str, OpenApiParameter.QUERY, description=text))
+            headers.append(
+                OpenApiParameter(
+                    "fields", {"type": "string", "maxLength": FIELDS_LENGTH}, OpenApiParameter.QUERY, description=text
+                )
+            )
         if self._changes_a_version():
             text = "The `ETag` of the version to change; if it is outdated, nothing is changed."
             headers.append(OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, description=text))

@@ -14,12 +14,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from articles.limits import LABEL_LENGTH, PASSWORD_LENGTH, USERNAME_LENGTH
 from headline.accounts.login_throttle import TooManyAttempts
 from headline.accounts.second_factor import needs_second_factor
 from headline.api.models import Scope
 from headline.api.parsers import StrictJSONParser
 from headline.api.tokens import issue
-from scheduling.api.strict import BoundedListField, Strict, refuse_unknown_parameters
+from scheduling.api.bounded_fields import BoundedListField
+from scheduling.api.strict import Strict, refuse_unknown_parameters
 
 
 class Locked(APIException):
@@ -36,10 +38,13 @@ class Locked(APIException):
 class CredentialsSerializer(Strict):
     """A staff member's name and password; every wrong pair gets the same error."""
 
-    username = serializers.CharField(max_length=150, write_only=True)
-    password = serializers.CharField(max_length=128, trim_whitespace=False, write_only=True)
+    username = serializers.CharField(max_length=USERNAME_LENGTH, write_only=True)
+    password = serializers.CharField(max_length=PASSWORD_LENGTH, trim_whitespace=False, write_only=True)
     name = serializers.CharField(
-        max_length=80, default="API", write_only=True, help_text=_("What the token is called in the newsroom's list.")
+        max_length=LABEL_LENGTH,
+        default="API",
+        write_only=True,
+        help_text=_("What the token is called in the newsroom's list."),
     )
     scopes = BoundedListField(
         child=serializers.ChoiceField(Scope.choices),

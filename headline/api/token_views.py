@@ -19,6 +19,7 @@ from rest_framework.settings import api_settings
 
 from articles.api.base import NewsroomView
 from articles.exceptions import NotAllowed
+from articles.limits import LABEL_LENGTH, TOKEN_DAYS, USERNAME_LENGTH
 from headline.api.models import ApiToken, Scope, ServiceAccount
 from headline.api.service_accounts import (
     ADD_USER,
@@ -28,9 +29,8 @@ from headline.api.service_accounts import (
     may_issue_for,
 )
 from headline.api.tokens import issue, revoke
+from scheduling.api.bounded_fields import BoundedListField, BoundedSlugField
 from scheduling.api.strict import Strict
-
-LONGEST = 365  # days that a token is valid
 
 
 class IssuedTokenSerializer(serializers.ModelSerializer[ApiToken]):
@@ -61,10 +61,12 @@ class NewSecretSerializer(IssuedTokenSerializer):
 class NewTokenSerializer(Strict):
     """A token to issue."""
 
-    name = serializers.CharField(max_length=80, help_text=_("What the token is called in the newsroom's list."))
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices), allow_empty=False)
-    days = serializers.IntegerField(min_value=1, max_value=LONGEST, default=90, help_text=_("How long it is valid."))
-    owner = serializers.SlugRelatedField[User](
+    name = serializers.CharField(
+        max_length=LABEL_LENGTH, help_text=_("What the token is called in the newsroom's list.")
+    )
+    scopes = BoundedListField(child=serializers.ChoiceField(Scope.choices), allow_empty=False, max_length=len(Scope))
+    days = serializers.IntegerField(min_value=1, max_value=TOKEN_DAYS, default=90, help_text=_("How long it is valid."))
+    owner = BoundedSlugField(
         slug_field="username", queryset=User.objects.filter(is_active=True, is_staff=True), required=False,
         help_text=_("A service account that you may change; left out, you."),
     )  # fmt: skip
@@ -131,8 +133,10 @@ class ServiceAccountSerializer(Strict, serializers.ModelSerializer[ServiceAccoun
     """A program that acts by tokens."""
 
     id = serializers.IntegerField(source="pk", read_only=True)
-    name = serializers.CharField(source="user.username", max_length=150, validators=[UnicodeUsernameValidator()])
-    roles = serializers.SlugRelatedField(
+    name = serializers.CharField(
+        source="user.username", max_length=USERNAME_LENGTH, validators=[UnicodeUsernameValidator()]
+    )
+    roles = BoundedSlugField(
         source="user.groups", slug_field="name", queryset=Group.objects.all(), many=True, allow_empty=False
     )
     is_active = serializers.BooleanField(

@@ -10,17 +10,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from articles.audit import (
-    Action,
-    Actor,
-    record_beside,
-)
+from articles.audit import Action, Actor, record_beside
+from articles.limits import MOST_TOKENS
 from headline.api.models import ApiToken, Scope
 from headline.api.service_accounts import note_operator
 from scheduling.database import retried
-
-MAX_TOKENS = 50
-"""Tokens of one user; issuing more revokes those that were not used for longest."""
 
 
 @retried
@@ -33,7 +27,7 @@ def issue(
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
     _record(Action.ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())
     others = ApiToken.objects.filter(user=user).exclude(pk=token.pk).select_related("user")
-    for old in sorted(others, key=_last_activity, reverse=True)[MAX_TOKENS - 1 :]:
+    for old in sorted(others, key=_last_activity, reverse=True)[MOST_TOKENS - 1 :]:
         revoke(old, by=by)
     return token, secret
 

@@ -9,16 +9,17 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from scheduling.api.bounded_fields import BoundedInstantField
 from scheduling.api.strict import Strict
 from scheduling.conf import conf
-from scheduling.models import KEY_LENGTH, TASK_TYPE_LENGTH, TaskInfo, TaskInfoLog
-from scheduling.services.leasing import MAX_POLL
+from scheduling.limits import ERROR_LENGTH, KEY_LENGTH, LEASE_TOKEN_LENGTH, MOST_LEASED, TASK_TYPE_LENGTH
+from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.validation import PRIORITIES, rounded_up
 
 Status = TaskInfoLog.Status
 
 
-class TaskTimeField(serializers.DateTimeField):
+class TaskTimeField(BoundedInstantField):
     """A time as written: one without an offset stays naive, and the services refuse it."""
 
     def to_internal_value(self, value: Any) -> datetime:
@@ -122,7 +123,7 @@ class PollSerializer(Strict):
 
     task_type = serializers.CharField(max_length=TASK_TYPE_LENGTH, trim_whitespace=False)
     priority = PriorityField()
-    limit = serializers.IntegerField(min_value=1, max_value=MAX_POLL, default=1)
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_LEASED, default=1)
     lease = serializers.FloatField(
         min_value=0, max_value=conf.MAX_LEASE, allow_null=True, default=None,
         help_text=_("Seconds until the task is due again; null: the installation's usual time."),
@@ -132,13 +133,13 @@ class PollSerializer(Strict):
 class LeaseSerializer(Strict):
     """The token that `poll` returned with the task."""
 
-    lease_token = serializers.RegexField(r"^[!-~]+$", max_length=100)
+    lease_token = serializers.RegexField(r"^[!-~]+$", max_length=LEASE_TOKEN_LENGTH)
 
 
 class FailureSerializer(LeaseSerializer):
     """The token and the error."""
 
-    error = serializers.CharField(max_length=10_000)
+    error = serializers.CharField(max_length=ERROR_LENGTH)
 
 
 class FailedSerializer(serializers.Serializer[Any]):

@@ -13,6 +13,8 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
+from scheduling.limits import MOST_UNKNOWN, UNKNOWN_LENGTH
+
 if TYPE_CHECKING:
     from rest_framework.viewsets import GenericViewSet
 
@@ -20,12 +22,6 @@ if TYPE_CHECKING:
 else:
     View = object
 
-_SHOWN = 80  # characters of an unknown name that are shown
-_NAMED = 10  # unknown names of which each has an error
-MOST_RELATED = 50
-"""Objects in a list of related ones."""
-
-_OF_LISTS = {"required", "help_text", "source", "default", "read_only", "allow_empty"}
 _FROM_FORMS = {"csrfmiddlewaretoken"}
 _RESERVED = {"code", "detail"}  # keys of every error response
 
@@ -45,46 +41,6 @@ class Strict(serializers.Serializer[Any]):
         if found:
             raise ValidationError(found)
         return values
-
-
-class BoundedListField(serializers.ListField):
-    """A list whose length is checked before its items, which DRF validates first: each may cost a query."""
-
-    def __init__(self, *, max_length: int, **options: Any) -> None:
-        self.most = max_length
-        super().__init__(max_length=max_length, **options)
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        """The items. Raises `ValidationError`; of a list that is too long no item is looked at."""
-        _refuse_longer(data, self.most)
-        values: list[Any] = super().to_internal_value(data)
-        return values
-
-
-class BoundedManyRelatedField(serializers.ManyRelatedField):
-    """The same for a list of related objects: at most `MOST_RELATED`."""
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        """The objects. Raises `ValidationError`; of a list that is too long no object is looked for."""
-        _refuse_longer(data, MOST_RELATED)
-        return list(super().to_internal_value(data))
-
-
-class BoundedSlugField(serializers.SlugRelatedField[Any]):
-    """A related object by its slug; with `many`, at most `MOST_RELATED`."""
-
-    @classmethod
-    def many_init(cls, *args: Any, **options: Any) -> BoundedManyRelatedField:
-        """The field for a list of them."""
-        child = cls(*args, **{name: value for name, value in options.items() if name not in _OF_LISTS})
-        return BoundedManyRelatedField(
-            child_relation=child, **{name: value for name, value in options.items() if name in _OF_LISTS}
-        )
-
-
-def _refuse_longer(data: Any, most: int) -> None:
-    if isinstance(data, list) and len(data) > most:
-        raise ValidationError(_("Ensure this field has no more than %(most)d items.") % {"most": most}, "max_length")
 
 
 class EmptyBody(Strict):
@@ -158,7 +114,7 @@ def _errors(unknown: Collection[str], known: Collection[str], code: str, message
     )
     return {
         api_settings.NON_FIELD_ERRORS_KEY if name in _RESERVED else name: [
-            ErrorDetail(message % {"name": name[:_SHOWN], "known": known_names}, code)
+            ErrorDetail(message % {"name": name[:UNKNOWN_LENGTH], "known": known_names}, code)
         ]
-        for name in nsmallest(_NAMED, unknown)
+        for name in nsmallest(MOST_UNKNOWN, unknown)
     }

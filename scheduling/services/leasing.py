@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from scheduling.conf import conf
 from scheduling.database import clock, compiled_once, database_now, read_database_clock, retried, update_by_ids
 from scheduling.exceptions import InvalidTask, LeaseLost, QueueUnavailable
+from scheduling.limits import MOST_LEASED
 from scheduling.models import TaskInfo, TaskInfoQuerySet, by_ids, close_executed
 from scheduling.queues import get_queue
 from scheduling.services.commits import Commit
@@ -22,8 +23,6 @@ from scheduling.services.retry import record_expired_lease, record_failure
 from scheduling.validation import checked_priority, checked_seconds, checked_task_type
 
 logger = logging.getLogger(__name__)
-
-MAX_POLL = 1000  # tasks leased by one call at most
 
 
 def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None = None) -> list[TaskInfo]:
@@ -34,10 +33,10 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
     the list is empty.
     """
     topic = checked_task_type(task_type), checked_priority(priority)
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_POLL:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LEASED:
         raise InvalidTask(
             _("%(name)s must be a whole number from %(least)d to %(most)d, not %(value)r")
-            % {"name": "limit", "least": 1, "most": MAX_POLL, "value": limit}
+            % {"name": "limit", "least": 1, "most": MOST_LEASED, "value": limit}
         )
     seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
     _pop_hints(topic[0], limit)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from articles.limits import ORDINARY_BODY
 from articles.models import Tag
-from scheduling.api.strict import MOST_RELATED
+from scheduling.limits import JSON_DEPTH
 
 pytestmark = pytest.mark.django_db
 
-TOKEN, DESK = "/api/v1/token/", "/api/v1/desk/articles/"
+TOKEN = "/api/v1/token/"
 CREDENTIALS = {"username": "a", "password": "b"}
 
 
@@ -33,19 +34,49 @@ def test_ten_unknown_keys_are_named() -> None:
     assert len([key for key in response.json() if key.startswith("k")]) == 10
 
 
-@pytest.mark.parametrize("name", ["tags", "cover"])
-def test_a_list_that_is_too_long_is_refused_without_a_query_for_each_item(name: str) -> None:
-    client = APIClient()
-    client.force_authenticate(User.objects.create_superuser("root"))
-    Tag.objects.create(name="Opera", slug="opera")
+@pytest.mark.parametrize(
+    ("body", "is_refused"),
+    [
+        ("[" * JSON_DEPTH + "]" * JSON_DEPTH, False),
+        ("[" * (JSON_DEPTH + 1) + "]" * (JSON_DEPTH + 1), True),
+        ('{"a":' * 10_000, True),
+        ("[" * 60_000, True),
+        ('["' + "[{" * 5_000 + '\\"[[", "]"]', False),
+        ('"' * 60_000, False),
+    ],
+)
+def test_deeply_nested_json_is_refused_unparsed(body: str, is_refused: bool) -> None:
+    response = APIClient().post(TOKEN, body, content_type="application/json")
 
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
-        response = client.post(DESK, {"title": "Opera", name: ["opera"] * 10 * MOST_RELATED})
+    assert (response.status_code, "nested too deeply" in response.content.decode()) == (400, is_refused)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("articles/", "tags"),
+        ("articles/", "cover"),
+        ("bulk-actions/", "articles"),
+        ("notifications/read/", "ids"),
+        ("roles/", "permissions"),
+        ("templates/", "tags"),
+        ("tokens/", "scopes"),
+        ("users/", "roles"),
+        ("words/add-many/", "words"),
+    ],
+)
+def test_a_list_that_is_too_long_is_refused_without_work_for_each_item(path: str, name: str) -> None:
+    client = APIClient()
+    client.force_login(User.objects.create_superuser("root"))
+    Tag.objects.create(name="Opera", slug="opera")
+    Group.objects.create(name="opera")
+
+    with CaptureQueriesContext(connection) as queries:
+        response = client.post(f"/api/v1/desk/{path}", {name: ["opera"] * 20_000}, format="json")
 
     assert (response.status_code, len(response.json()[name])) == (400, 1)
-    assert len(queries) < MOST_RELATED
+    assert len(response.content) < 2_000
+    assert len(queries) < 20
 
 
 @pytest.mark.parametrize("path", [TOKEN, "/i18n/setlang/", "/admin/login/", "/admin/articles/article/add/"])
@@ -56,7 +87,14 @@ def test_a_large_body_without_a_signed_in_user_is_refused_unread(client: Client,
     assert len(response.content) < 1_000
 
 
+@pytest.mark.parametrize("path", ["/api/v1/desk/bulk-actions/", "/api/v1/tasks/", "/admin/auth/user/add/"])
+def test_a_large_body_is_refused_where_no_text_is_sent(admin_client: Client, path: str) -> None:
+    response = admin_client.post(path, "x" * (ORDINARY_BODY + 1), content_type="application/json")
+
+    assert response.status_code == 413
+
+
 def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:
-    response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 100_000})
+    response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 1_100_000})
 
     assert response.status_code in (200, 302)

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
+from articles.limits import MOST_BULK
 from articles.models import Article, AuditEntry, BulkActionItem, Channel, Tag
-from articles.publishing import MOST
 from articles.roles import Role
 from articles.workflow import TRANSITIONS
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_user, soon
@@ -314,7 +314,7 @@ def test_a_bulk_action_answers_for_each_article() -> None:
 
 def test_a_bulk_action_has_a_limit_and_needs_the_permission() -> None:
     article = make_article()
-    many = {"transition": "submit", "articles": list(range(1, MOST + 2))}
+    many = {"transition": "submit", "articles": list(range(1, MOST_BULK + 2))}
     assert client_of(make_editor()).post(f"{API}bulk-actions/", many).status_code == 400
     author = client_of(make_member(Role.AUTHOR))
     assert author.post(f"{API}bulk-actions/", {"transition": "unpublish", "articles": [article.pk]}).status_code == 403

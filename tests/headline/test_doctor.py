@@ -177,7 +177,7 @@ def test_migrations_that_are_not_applied() -> None:
         cursor.execute("UPDATE django_migrations SET app = 'elsewhere' WHERE app = 'headline_api'")
         texts = [str(one.text) for one in found(Area.DATABASE)]
         cursor.execute("UPDATE django_migrations SET app = 'headline_api' WHERE app = 'elsewhere'")
-    assert "Migrations that are not applied: 5." in texts
+    assert "Migrations that are not applied: 6." in texts
     assert not any("lacks" in text for text in texts)
 
 

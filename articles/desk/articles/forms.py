@@ -23,7 +23,8 @@ from articles.desk.editor.merge import PARAGRAPH, Merge
 from articles.desk.time_field import ZonedTimeField
 from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
-from articles.models import BODY_LENGTH, LINES, Article, Channel, Tag, Text
+from articles.limits import BODY_LENGTH, REASON_LENGTH, REVISION_NOTE_LENGTH
+from articles.models import LINES, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed, tag_named
 from articles.text import foreign_tags, one_line
@@ -87,26 +88,26 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     note = forms.CharField(
         label=_("Note"),
         required=False,
-        max_length=300,
+        max_length=REVISION_NOTE_LENGTH,
         widget=UnfoldAdminTextInputWidget,
         help_text=_("For the newsroom: what is new, and why."),
     )
     correction = forms.CharField(
         label=_("Correction"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextInputWidget,
         help_text=_("Shown to readers at the end of the article: what was wrong before. Published with this revision."),
     )
     more_tags = forms.CharField(
         label=_("Add tags"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextInputWidget,
         help_text=_("Names of tags, separated by commas."),
     )
     seen = VersionField(required=False, widget=forms.HiddenInput)
-    base = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    base = forms.IntegerField(required=False, max_value=2**31 - 1, widget=forms.HiddenInput)
 
     class Meta:
         model = Article

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from articles.desk.articles.filters import PARAMETERS, at_risk, overdue
+from articles.limits import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import Article, SavedView, named
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
@@ -53,9 +54,7 @@ class Tab:
 class ViewForm(forms.ModelForm):  # type: ignore[type-arg]
     """Name and sharing of a view."""
 
-    name = forms.CharField(
-        label=gettext_lazy("Name"), max_length=SavedView.NAME_LENGTH, widget=UnfoldAdminTextInputWidget
-    )
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=VIEW_NAME_LENGTH, widget=UnfoldAdminTextInputWidget)
     shared = forms.BooleanField(label=gettext_lazy("Share with newsroom"), required=False, widget=UnfoldBooleanWidget)
 
     class Meta:
@@ -106,7 +105,7 @@ def new_view(user: Any, query: str) -> SavedView:
 def save(request: HttpRequest) -> HttpResponse:
     """Save the current list as a view."""
     user, query = _reader(request), plain_query(QueryDict(request.POST.get("query", "")))
-    if len(query) > SavedView.QUERY_LENGTH:
+    if len(query) > VIEW_QUERY_LENGTH:
         messages.error(request, TOO_LONG)
         return redirect(f"{reverse(LIST)}?{query}")
     view = new_view(user, query)

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Left
 
+from articles.limits import MOST_WORDS
 from articles.models import LINES, Article, Update, with_releases
 from articles.search import find_texts, however_written
 from articles.text import plain_text
@@ -25,9 +26,6 @@ BODIES = 1_000
 
 An index entry for each save of a draft would cost more.
 """
-
-MOST_WORDS = 20
-"""Words of a search; others are ignored, because each is searched in each column."""
 
 MOST_FOUND = 200
 """Articles found by such bodies alone."""

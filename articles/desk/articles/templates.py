@@ -15,7 +15,8 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.bounded import RetriedScreens
 from articles.desk.parse import number_or_zero
-from articles.models import BODY_LENGTH, Article, ArticleTemplate, Tag, Text
+from articles.limits import BODY_LENGTH
+from articles.models import Article, ArticleTemplate, Tag, Text
 from articles.pages import newest_text
 from articles.permissions import reads_articles
 from articles.text import clean_html

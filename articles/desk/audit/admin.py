@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from articles.audit import ACTION_LABELS, label_of
 from articles.desk.audit.details import details_of
 from articles.desk.audit.instants import delay_of, seen_at, seen_before, who_of
-from articles.desk.bounded import BoundedAdmin
+from articles.desk.bounded import BoundedAdmin, first_words
 from articles.models import Article, AuditEntry, Release
 from articles.text import format_time_briefly, format_time_exactly
 
@@ -98,7 +98,7 @@ class AuditAdmin(BoundedAdmin):
     ) -> tuple[QuerySet[AuditEntry], bool]:
         """Search by stored and by current names."""
         found, _may_repeat = super().get_search_results(request, queryset, search_term)
-        words = search_term.split()
+        words = first_words(search_term).split()
         users = get_user_model()._default_manager.all()
         for word in words:
             users = users.filter(Q(first_name__icontains=word) | Q(last_name__icontains=word))

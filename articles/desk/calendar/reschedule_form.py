@@ -15,6 +15,7 @@ from articles.desk.articles.forms import VersionField
 from articles.desk.calendar.subjects import Subject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
 from articles.exceptions import ArticleError, NotAllowed, TimePast
+from articles.limits import ADDRESS_LENGTH, ENTRY_KEY_LENGTH
 from articles.publishing import Actor
 from articles.text import format_time_exactly
 
@@ -33,9 +34,9 @@ class SubjectField(forms.CharField):
 class RescheduleForm(forms.Form):
     """An entry and its new time."""
 
-    key = SubjectField(widget=forms.HiddenInput)
+    key = SubjectField(max_length=ENTRY_KEY_LENGTH, widget=forms.HiddenInput)
     seen = VersionField(widget=forms.HiddenInput)
-    back = forms.CharField(widget=forms.HiddenInput, required=False)
+    back = forms.CharField(max_length=ADDRESS_LENGTH, widget=forms.HiddenInput, required=False)
     at = ZonedTimeField(label=gettext_lazy("New time"))
 
     def reject(self, reason: str) -> None:

@@ -11,13 +11,11 @@ from django.utils.translation import gettext as _, ngettext
 from unfold.admin import ModelAdmin
 
 from articles.desk.articles.search import best_matching
+from articles.limits import SEARCH_LENGTH
 from articles.models import Article, State, state_at
 from articles.permissions import reads_articles
 from articles.text import format_time_briefly, linked_article
 from scheduling.database import read_database_clock
-
-LONGEST = 100
-"""Characters of a search."""
 
 MOST = 8
 """Articles found at once."""
@@ -35,7 +33,7 @@ class LinkScreens(ModelAdmin):
         """The articles with all words of `?q=`, or the one at this address, and a sentence with their number."""
         if not reads_articles(request.user):
             raise PermissionDenied
-        text, now = " ".join(request.GET.get("q", "").replace("\0", "").split())[:LONGEST], read_database_clock()
+        text, now = " ".join(request.GET.get("q", "").replace("\0", "").split())[:SEARCH_LENGTH], read_database_clock()
         articles = _found(text)
         results = [_row(article, now) for article in articles[:MOST]]
         return JsonResponse({"results": results, "found": _sentence(len(articles))})

@@ -25,6 +25,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.articles.forms import ArticleForm
 from articles.exceptions import ArticleError
+from articles.limits import RECIPIENT_LENGTH
 from articles.models import Article, Autosave, PreviewLink, Text
 from articles.pages import newest_text, page_of_text, preview
 from articles.permissions import CHANGE, allows
@@ -46,7 +47,9 @@ class LinkForm(forms.Form):
     revision = forms.TypedChoiceField(
         label=_("Shows"), coerce=int, empty_value=None, required=False, widget=UnfoldAdminSelectWidget
     )
-    note = forms.CharField(label=_("Recipient"), max_length=120, required=False, widget=UnfoldAdminTextInputWidget)
+    note = forms.CharField(
+        label=_("Recipient"), max_length=RECIPIENT_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
+    )
 
     def __init__(self, article: Article, data: Any = None) -> None:
         super().__init__(data)

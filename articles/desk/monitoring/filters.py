@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.desk.articles.search import matching
 from articles.desk.parse import number_or_zero
+from articles.limits import PALETTE_LENGTH
 from articles.models import Article
 from articles.publishing import Actor
 
@@ -24,8 +25,6 @@ ME = "me"
 
 MOST_FOUND = 500
 """Articles found by a search, the most recently changed ones."""
-
-LONGEST_SEARCH = 200
 
 
 class Column(TextChoices):
@@ -53,7 +52,7 @@ class Filters:
         return cls(
             channel=_number(query.get("channel", "")),
             author=ME if query.get("author") == ME else _number(query.get("author", "")),
-            q=" ".join(query.get("q", "").replace("\0", "").split())[:LONGEST_SEARCH],
+            q=" ".join(query.get("q", "").replace("\0", "").split())[:PALETTE_LENGTH],
             column=column if column in Column.values else "",
         )
 

@@ -16,16 +16,14 @@ from unfold.dataclasses import SearchResult
 
 from articles.desk.palette.commands import commands, places
 from articles.desk.palette.sources import SOURCES
-
-LONGEST = 200
-"""Characters of a search."""
+from articles.limits import PALETTE_LENGTH
 
 
 @never_cache
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Commands, screens and what the sources find; without a text the commands alone."""
-    text = " ".join(request.GET.get("s", "").replace("\0", "").split())[:LONGEST]
+    text = " ".join(request.GET.get("s", "").replace("\0", "").split())[:PALETTE_LENGTH]
     results = _found(request, text) if text else commands(request)
     return TemplateResponse(request, "articles/desk/palette.html", {"results": list(results)})
 

@@ -15,10 +15,10 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from django.views.decorators.http import require_POST
-from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from articles import releases
+from articles.desk.bounded import SearchedScreens
 from articles.desk.following import answer_unchanged
 from articles.desk.parse import number_or_zero
 from articles.desk.releases.forms import NameForm, TimeForm
@@ -34,7 +34,7 @@ from scheduling.database import read_database_clock
 
 
 @admin.register(Release)
-class ReleaseAdmin(ModelAdmin):
+class ReleaseAdmin(SearchedScreens):
     """Releases."""
 
     nothing_yet = _("A release publishes several articles at the same time. Add one, then add articles to it.")

@@ -7,8 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.time_field import ZonedTimeField
+from articles.limits import RELEASE_NAME_LENGTH
 from articles.models import Release, ReleaseMember
-from articles.releases import NAME_LENGTH
 
 FITTING = ("", _("Automatic: publish the article, or publish its update"))
 
@@ -18,7 +18,7 @@ class NameForm(forms.Form):
 
     name = forms.CharField(
         label=_("Name"),
-        max_length=NAME_LENGTH,
+        max_length=RELEASE_NAME_LENGTH,
         widget=UnfoldAdminTextInputWidget,
         help_text=_("For the newsroom only, such as “Budget day, 11 o’clock”."),
     )
@@ -41,7 +41,10 @@ class JoinForm(forms.Form):
         widget=UnfoldAdminSelectWidget,
     )
     name = forms.CharField(
-        label=_("Name of the new release"), max_length=NAME_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
+        label=_("Name of the new release"),
+        max_length=RELEASE_NAME_LENGTH,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
     )
     what = forms.ChoiceField(
         label=_("Action for these articles"),

@@ -15,16 +15,17 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
-from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
+from articles.desk.bounded import SearchedScreens
 from articles.desk.confirmation import CONFIRMED, Unconfirmed
 from articles.desk.following import ASKED, POLL, Following, answer_unchanged, next_change, version_of
 from articles.desk.notes.screens import notes_context
 from articles.desk.parse import instant, number_or_zero
 from articles.desk.transitions import may_take, state, state_of_update, waits_at
 from articles.exceptions import ArticleError, ReasonMissing
+from articles.limits import REASON_LENGTH
 from articles.models import Article, QueuedArticle, ReviewProgress, ReviewStage, Revision, SoftLock, StageApproval
 from articles.permissions import REVIEW, refusal
 from articles.publishing import Actor, approval_blocker, compare, for_review, last_approved
@@ -43,12 +44,12 @@ BUTTONS = {"approve", "reject", "override", "skip", "claim", "release"}
 class DecisionForm(forms.Form):
     """The decision: the reviewed revision and its stage and, for a rejection, the feedback."""
 
-    revision = forms.IntegerField(min_value=1)
+    revision = forms.IntegerField(min_value=1, max_value=2**31 - 1)
     stage = forms.ChoiceField(choices=ReviewStage.Kind.choices, required=False)
     reason = forms.CharField(
         label=gettext_lazy("Feedback to author, if you reject it"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextareaWidget(
             {"rows": 1, "class": "review-feedback", "placeholder": gettext_lazy("Feedback to author, if you reject it")}
         ),
@@ -56,7 +57,7 @@ class DecisionForm(forms.Form):
     override_reason = forms.CharField(
         label=gettext_lazy("Reason for the override"),
         required=False,
-        max_length=500,
+        max_length=REASON_LENGTH,
         widget=UnfoldAdminTextareaWidget({"rows": 2}),
         help_text=gettext_lazy("The reason and the override are recorded in the audit log."),
     )
@@ -77,7 +78,7 @@ class DecisionForm(forms.Form):
         return values
 
 
-class DecidingScreen(ModelAdmin):
+class DecidingScreen(SearchedScreens):
     """A waiting article with its changes since the last approval; after a decision the next one is shown."""
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **options: Any) -> Any:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from articles.exceptions import ArticleError
+from articles.limits import STAGE_NAME_LENGTH
 from articles.models import ReviewStage
 from articles.review import StageChoice, check_stages, reviewing_groups
 
@@ -27,7 +28,10 @@ class StageForm(forms.Form):
         widget=UnfoldAdminSelectWidget,
     )
     name = forms.CharField(
-        label=_("Own name"), required=False, max_length=60, widget=UnfoldAdminTextInputWidget({"size": 20})
+        label=_("Own name"),
+        required=False,
+        max_length=STAGE_NAME_LENGTH,
+        widget=UnfoldAdminTextInputWidget({"size": 20}),
     )
     group = forms.ModelChoiceField(
         Group.objects.none(),

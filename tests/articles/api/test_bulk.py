@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from articles.limits import MOST_BULK
 from articles.models import Article
-from articles.publishing import MOST
 from articles.roles import Role
 from headline.api.tokens import issue
 from tests.articles.factories import make_article, make_editor, make_member
@@ -30,7 +30,7 @@ def client_of(user: User) -> APIClient:
 
 def test_ten_thousand_ids_have_a_row_each_in_few_statements() -> None:
     drafts = [make_article(f"Draft {number}", body="<p>Text.</p>").pk for number in range(3)]
-    sent = [*drafts, *range(10**9, 10**9 + MOST - len(drafts))]
+    sent = [*drafts, *range(10**9, 10**9 + MOST_BULK - len(drafts))]
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -40,7 +40,7 @@ def test_ten_thousand_ids_have_a_row_each_in_few_statements() -> None:
     rows = {row["article"]: row for row in report["results"]}
     assert report["finished_at"] is not None
     assert sorted(rows) == sent
-    assert report["counts"] == {"total": MOST, "done": 3, "refused": MOST - 3}
+    assert report["counts"] == {"total": MOST_BULK, "done": 3, "refused": MOST_BULK - 3}
     assert rows[sent[-1]] == {
         "article": sent[-1],
         "title": "",

@@ -6,10 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import resolve, reverse
 from django.utils import timezone
 
+from articles.limits import MOST_WORDS
 from articles.models import Article, AuditEntry, Update
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 
@@ -136,3 +141,21 @@ def test_the_audit_log_is_bounded_too(most: int) -> None:
     page = chief.get("/admin/articles/auditentry/?o=4")
     assert [entry.user_name for entry in page.context["cl"].result_list] == sorted(latest)
     assert "3+ audit entries" in " ".join(page.text.split())
+
+
+def test_no_list_of_the_newsroom_searches_for_more_than_twenty_words(admin_client: Client) -> None:
+    """Each word costs conditions on all columns that are searched."""
+    resolve("/admin/")  # imports all screens
+    searched = [model._meta for model, screen in admin.site._registry.items() if screen.search_fields]
+    assert len(searched) > 10
+    for meta in searched:
+        address = reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist")
+        assert cost_of(admin_client, address, 100) <= cost_of(admin_client, address, MOST_WORDS) + 200, address
+
+
+def cost_of(client: Client, address: str, words: int) -> int:
+    """Characters of SQL that a search for so many words runs; the words have few letters of their own."""
+    with CaptureQueriesContext(connection) as queries:
+        response = client.get(address, {"q": " ".join(f"w{number:03}" for number in range(words))})
+    assert response.status_code == 200
+    return sum(len(query["sql"]) for query in queries)

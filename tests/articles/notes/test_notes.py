@@ -18,8 +18,10 @@ from articles.exceptions import (
     NoteEmpty,
     NoteGone,
     TooLong,
+    TooMany,
     WithoutAccess,
 )
+from articles.limits import NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article, AuditEntry, Note, Notification
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.roles import Role
@@ -204,8 +206,8 @@ def test_resolving_twice_is_recorded_once(article: Article, author: User, review
     ("values", "error"),
     [
         ({"text": " \n "}, NoteEmpty),
-        ({"text": "x" * (Note.TEXT_LENGTH + 1)}, TooLong),
-        ({"text": "x", "about": Selector("x" * (Note.QUOTE_LENGTH + 1))}, TooLong),
+        ({"text": "x" * (NOTE_LENGTH + 1)}, TooLong),
+        ({"text": "x", "about": Selector("x" * (QUOTE_LENGTH + 1))}, TooLong),
     ],
 )
 def test_unusable_notes_are_refused(
@@ -214,6 +216,23 @@ def test_unusable_notes_are_refused(
     with pytest.raises(error):
         notes.add_note(article, by=author, **values)
     assert not Note.objects.exists()
+
+
+def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
+    article: Article, author: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.notes.threads.MOST_NOTES", 2)
+    pk = uuid4()
+    thread = notes.add_note(article, by=author, text="One", pk=pk)
+    notes.reply(thread, by=author, text="Two")
+    with pytest.raises(TooMany):
+        notes.add_note(article, by=author, text="Three")
+    with pytest.raises(TooMany):
+        notes.reply(thread, by=author, text="Three")
+    notes.add_note(article, by=author, text="One, sent again", pk=pk)
+    notes.resolve_note(thread, by=author)
+    notes.add_note(article, by=author, text="Three")
+    assert Note.objects.count() == 3
 
 
 def test_notes_are_deleted_with_their_article_and_stay_when_their_author_leaves(

@@ -280,7 +280,7 @@ def test_articles_are_not_scheduled_without_a_time(alice: User) -> None:
 
 
 def test_more_than_can_be_are_refused_at_once(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "MOST", 2)
+    monkeypatch.setattr(bulk, "MOST_BULK", 2)
     chosen = {"action": "submit", "_selected_action": [one.pk for one in some()]}
     assert "Choose at most 2 articles at once." in logged_in(alice).post(LIST, chosen, follow=True).text
 

@@ -9,7 +9,8 @@ from django.test import Client
 
 from articles import publishing
 from articles.exceptions import NotAllowed
-from articles.models import TITLE_LENGTH, Article, AuditEntry, Channel, Tag
+from articles.limits import TITLE_LENGTH
+from articles.models import Article, AuditEntry, Channel, Tag
 from articles.roles import Role
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, some_user, soon
 

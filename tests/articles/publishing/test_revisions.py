@@ -24,7 +24,8 @@ from articles.exceptions import (
     UnderEmbargo,
     WrongState,
 )
-from articles.models import BODY_LENGTH, Article, AuditEntry, Channel, Notification, Revision, Tag, Text
+from articles.limits import BODY_LENGTH
+from articles.models import Article, AuditEntry, Channel, Notification, Revision, Tag, Text
 from articles.models.revision import Immutable
 from articles.publishing.tags import rename_tag
 from articles.task_types import UPDATE

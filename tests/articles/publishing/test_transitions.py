@@ -21,6 +21,7 @@ from articles.exceptions import (
     NotAllowed,
     NotEditable,
     NotRescheduled,
+    PixelsUsedUp,
     ReasonMissing,
     UnknownImage,
     WithoutAccess,
@@ -366,7 +367,8 @@ def test_every_error_has_a_code_and_a_sentence() -> None:
         WithoutAccess(["Harbour"]),
     ]
     assert all("Harbour" in str(error) for error in naming)
-    errors = [*naming, *(kind() for kind in kinds if kind not in map(type, naming))]
+    others = [*naming, PixelsUsedUp(timedelta(minutes=2))]
+    errors = [*others, *(kind() for kind in kinds if kind not in map(type, others))]
     assert all(str(error).endswith(".") for error in errors)
 
 

@@ -6,6 +6,7 @@ import base64
 import io
 import zipfile
 from collections.abc import Callable
+from unittest import mock
 
 import pytest
 from PIL import Image as PillowImage
@@ -84,3 +85,12 @@ def test_the_images_in_a_text_are_reviewed() -> None:
     assert opinion.verdict is Verdict.BLOCKED
     assert opinion.findings[0].message == "The image cannot be decoded, or is none."
     assert review_images(Subject({}, body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED
+
+
+def test_the_images_in_a_text_are_decoded_up_to_a_number_of_pixels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    decode = mock.Mock(return_value=[])
+    monkeypatch.setattr("articles.review.images.inspect", decode)
+    huge = base64.b64encode(image(size=(5_000, 5_000))).decode()
+    opinion = review_images(Subject({}, body=f'<img src="data:image/png;base64,{huge}">' * 9))
+    assert (opinion.verdict, decode.call_count) == (Verdict.UNSURE, 2)
+    assert opinion.findings[0].message == "The images in the text have more than 50 million pixels together."

@@ -17,8 +17,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles import publishing
+from articles.limits import BODY_LENGTH
 from articles.listing.cursor import cursor_of
-from articles.models import BODY_LENGTH, Article, SearchEntry, Tag
+from articles.models import Article, SearchEntry, Tag
 from articles.search import index, indexing, query, reconcile_index
 from articles.search.terms import index_terms
 from articles.site.pagination import SIZE

@@ -10,7 +10,7 @@ from django.core.signing import Signer
 from django.test import Client
 from playwright.sync_api import Page as Window, expect
 
-from articles.cache.views import MAX_PAGE_SIZE as LARGEST
+from articles.limits import PAGE_SIZE as LARGEST
 from articles.listing.cursor import cursor_of
 from articles.models import Article, Tag
 from articles.site.pagination import SIZE

@@ -168,7 +168,7 @@ def test_the_zone_of_a_time_is_sent_before_it() -> None:
     assert names == ["when_zone", "when"]
 
 
-@pytest.mark.parametrize("forged", ["Europe", "Nowhere", "../UTC", "x" * 5000])
+@pytest.mark.parametrize("forged", ["Europe", "Nowhere", "../UTC", "x" * 64])
 def test_a_time_in_a_forged_zone_is_refused(forged: str) -> None:
     form = TimeForm({"when": "2026-07-01T07:00", "when_zone": forged})
     assert "Enter a date and a time" in str(form.errors)

@@ -18,7 +18,8 @@ from django.utils import timezone
 
 from articles import publishing
 from articles.desk.time_field import ZonedTimeWidget
-from articles.models import BODY_LENGTH, Article, AuditEntry, Channel
+from articles.limits import BODY_LENGTH
+from articles.models import Article, AuditEntry, Channel
 from articles.roles import Role
 from articles.workflow import Transition
 from tests.articles.factories import (

@@ -1,0 +1,82 @@
+"""A deadline for each request: no statement begins after it, and the last one is shortened to what is left.
+
+Many short statements may take as long as one that the database would end. A request that has committed something is
+not interrupted any more: what belongs to it would be missing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import OperationalError, connection
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from headline.accounts.models import TryCount
+from headline.api.models import ApiToken
+
+_STATEMENT = re.compile(r"(SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE)\b(?:(?: IGNORE)?(?: INTO| FROM)? [`\"]?(\w+))?")
+_BOOKKEEPING = frozenset(model._meta.db_table for model in (ApiToken, Session, TryCount))
+"""Tables that a request writes on the side: who it is from, and how often."""
+
+_STOPPED = 1969  # what MariaDB says of a statement that it has ended
+
+
+class DeadlineMiddleware:
+    """Ends requests after `REQUEST_TIMEOUT` seconds, by an error that `headline.unavailable` answers with 503."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        with connection.execute_wrapper(_Deadline(settings.REQUEST_TIMEOUT)):
+            return self._get_response(request)
+
+
+class _Deadline:
+    """Runs the statements of a request."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._has_written = self._has_committed = False
+
+    def __call__(self, execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        """Run a statement, or raise `OperationalError`. Those that end transactions and savepoints always run."""
+        found = _STATEMENT.match(sql) if isinstance(sql, str) else None
+        if found is None:
+            return execute(sql, params, many, context)
+        if not self._is_over(context["connection"]):
+            sql = self._shortened(sql, context["connection"])
+        result = execute(sql, params, many, context)
+        if found[1] not in ("SELECT", "WITH") and found[2] not in _BOOKKEEPING:
+            self._note_write(context["connection"])
+        return result
+
+    def _is_over(self, connection: Any) -> bool:
+        """Whether something is committed; what other code does after a commit may come before `_note_commit`."""
+        self._has_committed |= self._has_written and not connection.in_atomic_block
+        return self._has_committed
+
+    def _shortened(self, sql: str, connection: Any) -> str:
+        """The statement, with less time than the database gives it if less is left. Raises `OperationalError`."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise OperationalError(_STOPPED, "the request has taken too long")
+        if connection.vendor != "mysql" or left >= settings.DATABASE_TIMEOUT - 1:
+            return sql
+        if connection.mysql_is_mariadb:
+            return f"SET STATEMENT max_statement_time = {max(left, 0.001):.3f} FOR {sql}"
+        return re.sub(r"\ASELECT\b", f"SELECT /*+ MAX_EXECUTION_TIME({max(left * 1000, 1):.0f}) */", sql)
+
+    def _note_write(self, connection: Any) -> None:
+        self._has_written = True
+        if not any(hook == self._note_commit for _savepoints, hook, _is_robust in connection.run_on_commit):
+            connection.on_commit(self._note_commit)  # at once if there is no transaction
+
+    def _note_commit(self) -> None:
+        self._has_committed = True
