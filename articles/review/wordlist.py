@@ -14,7 +14,7 @@ from articles.models import LONGEST_WORD, AuditEntry, Levels, SensitiveWord, Wor
 from articles.text import plain_form
 from scheduling.services import retried
 
-_PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
+_PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|^[^\n(]*+\([^\n|]*+\|[^\n)]*+\)", re.MULTILINE)
 _SHOWN = 40  # characters of a word that a message repeats
 _BATCH = 1000  # rows in one statement
 _RECORDED = 1000  # words in one audit entry
