@@ -13,6 +13,7 @@ CHAOS_FAULTS ?=
 CLUSTER_SECONDS ?= 120
 CLUSTER_SEED ?=
 API_REQUESTS ?= 100
+GROWTH_INPUTS ?= 20000
 API_SEED ?= 1
 MODEL_EXAMPLES ?= 500
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -23,7 +24,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -72,6 +73,9 @@ mutants: packages .venv/test  ## the fault proof without each guard of docs/proo
 
 fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported early, public or incomplete
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
+
+growth: .venv/test  ## no regular expression and no function that reads texts takes more than linear time: GROWTH_INPUTS=20000 texts for each
+	GROWTH_INPUTS=$(GROWTH_INPUTS) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/headline/test_regular_expressions.py tests/articles/test_growth.py
 
 api-check: .venv/test  ## API_REQUESTS=100 right and as many wrong requests to each operation, from the OpenAPI document; API_SEED=7 for others
 	API_REQUESTS=$(API_REQUESTS) API_SEED=$(API_SEED) TEST_DATABASE=sqlite $(BIN)/pytest tests/headline/test_api_generated.py

@@ -128,7 +128,7 @@ def _secrets(used: Iterable[tuple[str, str]]) -> re.Pattern[str]:
     found: set[str] = set()
     for value in (value for name, value in used if name not in PLAIN):
         found |= {value, *re.split(r"[\s,]+", value)}
-        for scheme, credentials in re.findall(r"([\w+]+)://([^/\s]*)@", value):
+        for scheme, credentials in re.findall(r"(?<![\w+])([\w+]++)://([^/\s]*)@", value):
             user, _, password = credentials.partition(":")
             raw = password or (user if scheme in ("http", "https") else "")  # a key, such as Sentry's
             found |= {raw, unquote(raw)}

@@ -27,14 +27,11 @@ _EXPORTED = frozenset(
 )
 """Attributes of spans that are exported: a list of what to hide would miss some, such as whole URLs."""
 
-_CONTENTS = re.compile(
-    r"""
-    (?<![\w.+@-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+  # addresses of users, such as those that a mail server refuses
-    | (?<=entry[ ])'.*'(?=[ ]for[ ]key) | (?<=value:[ ])'.*'(?=[ ]for[ ]column)  # what MySQL and MariaDB quote
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Contents that messages of errors quote."""
+_MAIL_ADDRESS = re.compile(r"(?<![\w.+@-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+")
+"""Such as those that a mail server refuses."""
+
+_QUOTED = (("entry '", "' for key"), ("value: '", "' for column"))
+"""What is around contents that MySQL and MariaDB quote. An expression would need quadratic time."""
 
 
 def start_sentry(dsn: str) -> None:
@@ -71,7 +68,13 @@ def _without_secrets(event: dict[str, Any], hint: object) -> dict[str, Any]:
 
 
 def _without_contents_of_errors(text: str) -> str:
-    return _CONTENTS.sub("…", env.redact(hide_secrets(text)))
+    text = _MAIL_ADDRESS.sub("…", env.redact(hide_secrets(text)))
+    for before, after in _QUOTED:
+        head, start, rest = text.partition(before)
+        _contents, end, tail = rest.rpartition(after)
+        if end:
+            text = f"{head}{start[:-1]}…{end[1:]}{tail}"
+    return text
 
 
 def _in_each_text(value: Any, change: Callable[[str], str]) -> Any:

@@ -32,8 +32,8 @@ _FIRST_CENTURY = 69
 """Two-digit years from here on are of the 20th century, as in POSIX."""
 
 _ZERO = re.compile(r"\s*-?000[01]-?(?:00|01|11)-?\d\d|.*\s-?000[01]\s", re.DOTALL)
-_COMMENT = re.compile(r"\s*\([^()]*\)\s*$")
-_ZONE = re.compile(r"(?:(?<=\d)\s*|\s+)(?P<zone>(?:[A-Za-z]{1,5})?(?:[+-][\d:]+)?)$")
+_COMMENT = re.compile(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
+_ZONE = re.compile(r"(?:(?<=\d)\s*+|(?<![\d\s])\s++)(?P<zone>(?:[A-Za-z]{1,5})?(?:[+-][\d:]+)?)$")
 _OFFSET = re.compile(r"(?P<name>[A-Za-z]*)(?:(?P<sign>[+-])(?P<hours>\d{1,2})(?P<minutes>:?\d\d)?)?")
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?P<fraction>[.,]\d+)?)?"
 _YEAR = r"(?P<year>\d{4}|\d\d)"

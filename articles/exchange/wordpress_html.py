@@ -25,11 +25,12 @@ _DYNAMIC = re.compile(r"<!--\s+wp:([a-z0-9_-]+(?:/[a-z0-9_-]+)?)\s[^<>]*/-->")
 """A block that WordPress renders dynamically. Its attributes contain neither < nor >."""
 
 _EMBED = re.compile(
-    r"<figure\b[^<>]*\bwp-block-embed\b[^<>]*>\s*<div\b[^<>]*>\s*(?P<address>https?://[^\s<>]+)\s*</div>\s*"
-    r"(?:<figcaption\b[^<>]*>(?P<caption>.{0,2000}?)</figcaption>\s*)?</figure>",
-    re.DOTALL,
+    r"<figure\b(?=[^<>]*\bwp-block-embed\b)[^<>]*+>\s*<div\b[^<>]*>\s*(?P<address>https?://[^\s<>]+)\s*</div>\s*"
+    r"(?:<figcaption\b[^<>]*>(?P<caption>[^<]*+(?:<(?!/?fig)[^<]*+)*)</figcaption>\s*)?</figure>"
 )
-_CAPTION = re.compile(r"\[(wp_)?caption\b(?P<given>[^\[\]]*)\](?P<content>.{0,5000}?)\[/(wp_)?caption\]", re.DOTALL)
+_CAPTION = re.compile(
+    r"\[(wp_)?caption\b(?P<given>[^\[\]]*)\](?P<content>[^\[]*+(?:\[(?!/?(?:wp_)?caption\b)[^\[]*+)*)\[/(wp_)?caption\]"
+)
 _CAPTIONED = re.compile(r"\s*((?:<a\b[^<>]*>\s*)?<img\b[^<>]*>(?:\s*</a>)?)(.*)", re.DOTALL)
 _PAGE = re.compile(
     r"\[embed\b[^\[\]]*\]\s*(?P<inside>https?://[^\s\[\]<>]+)\s*\[/embed\]"
@@ -38,7 +39,7 @@ _PAGE = re.compile(
 _GALLERY = re.compile(r"\[gallery\b([^\[\]]*)\]")
 _PLAYER = re.compile(r"\[(?P<kind>audio|video)\b(?P<given>[^\[\]]*)\](?:\s*\[/(?P=kind)\])?")
 _SHORTCODE = re.compile(
-    r"\[([a-z][a-z0-9_-]+)(?=\s[^\[\]]*=|\s*/\]|[^\[\]]*\][^\[\]]{0,5000}\[/\1\])[^\[\]]*\]", re.IGNORECASE
+    r"\[([a-z][a-z0-9_-]++)(?=\s[^\[\]]*=|\s*/\]|[^\[\]]*\][^\[\]]{0,5000}\[/\1\])[^\[\]]*\]", re.IGNORECASE
 )
 _ATTRIBUTE = re.compile(r"(?<![a-z0-9_])([a-z0-9_]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))")
 _FOOTNOTE_LINK = re.compile(r"<sup\b(?=[^<>]*\bdata-fn=)[^<>]*+>\s*+<a\b[^<>]*>([^<>]*)</a>\s*</sup>")

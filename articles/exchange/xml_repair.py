@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 _HEAD = 16_384
 _DECLARED = re.compile(rb"""\s*<\?xml\b[^<>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["'][^<>]*\?>""")
-_DECLARATION = re.compile(r"\s*<\?xml\b[^<>]*\?>\s*")
+_DECLARATION = re.compile(r"<\?xml\b[^<>]*\?>\s*")
 _DOCTYPE = re.compile(r"<!DOCTYPE\b[^\[\]<>]*>\s*", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NUMBERED = re.compile(r"&#(?:x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef]|d[89a-f]..)|0*(?:[0-8]|1[124-9]|2\d|3[01]));", re.I)

@@ -15,7 +15,7 @@ from articles.models import AuditEntry, Levels, SensitiveWord, WordListVersion
 from articles.text import plain_form
 from scheduling.database import retried
 
-_PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|\(.*\|.*\)")
+_PATTERN = re.compile(r"[*\\\[\]{}^]|\.[+?]|\w\?\w|^[^\n(]*+\([^\n|]*+\|[^\n)]*+\)", re.MULTILINE)
 _SHOWN = 40  # characters of a word that a message repeats
 _BATCH = 1000  # rows in one statement
 _RECORDED = 1000  # words in one audit entry

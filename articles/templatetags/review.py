@@ -20,7 +20,7 @@ from scheduling.database import read_database_clock
 register = template.Library()
 
 _SHOWN_IN = (Article.Status.REJECTED, Article.Status.MANUAL_REVIEW)
-_TAG = re.compile(r"(<[^>]*>)")
+_TAG = re.compile(r"(<[^<>]*+>)")
 
 
 @register.inclusion_tag("articles/desk/findings.html")

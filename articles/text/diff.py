@@ -15,7 +15,8 @@ from articles.text.inline import Look, Media
 from articles.text.sequences import Block, Budget, blocks
 
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_LETTER = rf"[^\W{_CJK}][\u0300-\u036f\u200d\ufe0f]*"  # with the accents that follow it
+_ACCENTS = r"\u0300-\u036f\u200d\ufe0f"
+_LETTER = rf"[^\W{_CJK}][{_ACCENTS}]*"  # with the accents that follow it
 WORD = re.compile(
     rf"[{_CJK}]|{_LETTER}(?:[.,:'’‑-]?{_LETTER})*|\s+|.",
     re.DOTALL,
@@ -32,7 +33,8 @@ _SIGNIFICANT = re.compile(rf"{_LETTER}|[{_CJK}][^{_CJK}]*[{_CJK}]")
 """What is worth showing as unchanged between two changes: a word or two Chinese characters."""
 
 
-_WORD_START, _WORD_END = re.compile(rf"(?:{_LETTER})*"), re.compile(rf"(?:{_LETTER})*+\Z")
+_WORD_START = re.compile(rf"(?:{_LETTER})*")
+_WORD_END = re.compile(rf"(?<![^\W{_CJK}])(?<![{_ACCENTS}])(?:{_LETTER})*\Z")
 _LONG_WORD = 50
 
 LONGEST = 100_000

@@ -16,7 +16,7 @@ MEDIA_PATH = "/media/"
 TAG = re.compile(r'<(?:img|audio|source|video)((?:\s+[\w-]+="[^"]*")*)\s*/?>')
 """A tag with a media file, as `clean_html` writes it."""
 
-ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]++)="([^"]*+)"')
 
 
 def references(body: str) -> list[str]:

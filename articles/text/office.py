@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _OFFICE = re.compile(r"\bmso-|\bMso[A-Z]|<o:p\b|urn:schemas-microsoft-com", re.IGNORECASE)
-_HIDDEN = re.compile(r"<(span|p|a|b|i)\b[^<>]*\bmso-hide:\s*all[^<>]*>[^<>]*</\1\s*>", re.IGNORECASE)
+_HIDDEN = re.compile(r"<(span|p|a|b|i)\b(?=[^<>]*\bmso-hide:\s*all)[^<>]*+>[^<>]*+</\1\s*>", re.IGNORECASE)
 _ITEM = re.compile(
-    r"<p\b[^<>]*\bmso-list:\s*[^\s;\"'<>]+\s+level(?P<level>[1-9])[^<>]*>(?P<inner>[^<]*(?:<(?!/?p\b)[^<]*)*)</p\s*>\s*",
+    r"<p\b(?=[^<>]*\bmso-list:\s*[^\s:;\"'<>]++\s++level(?P<level>[1-9]))[^<>]*+>"
+    r"(?P<inner>[^<]*(?:<(?!/?p\b)[^<]*)*)</p\s*>\s*",
     re.IGNORECASE,
 )
 _MARK = re.compile(
-    r"<span\b[^<>]*\bmso-list:\s*Ignore[^<>]*>(?P<mark>[^<>]*)(?:<span\b[^<>]*>[^<>]*</span>)?[^<>]*</span>",
+    r"<span\b(?=[^<>]*\bmso-list:\s*Ignore)[^<>]*+>(?P<mark>[^<>]*)(?:<span\b[^<>]*>[^<>]*</span>)?[^<>]*</span>",
     re.IGNORECASE,
 )
 _ISLAND = re.compile(r"<(xml|title)\b[^<>]*>[^<]*(?:<(?!/?\1\b)[^<]*)*</\1\s*>", re.IGNORECASE)
 _ORDERED = re.compile(r"\s*(?:\d+|[a-z]{1,4})[.)]", re.IGNORECASE)
-_TITLE = re.compile(r"<p\b[^<>]*\bMsoTitle\b[^<>]*>([^<]*(?:<(?!/?p\b)[^<]*)*)</p\s*>", re.IGNORECASE)
+_TITLE = re.compile(r"<p\b(?=[^<>]*\bMsoTitle\b)[^<>]*+>([^<]*(?:<(?!/?p\b)[^<]*)*)</p\s*>", re.IGNORECASE)
 _EMPTY = re.compile(r"<p\b[^<>]*>\s*(?:<o:p>\s*)?(?:&nbsp;\s*)*(?:</o:p>\s*)?</p\s*>\s*", re.IGNORECASE)
 
 

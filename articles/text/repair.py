@@ -20,7 +20,7 @@ _SUSPECT = re.compile(
     r"|\bsrcset\b|font-weight|href\s*=\s*[\"']?#",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"<(/?)([a-z][a-z0-9:]*)([^<>]*)>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9:]*+)([^<>]*+)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([a-z_:][-\w:.]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+)))?", re.IGNORECASE)
 _TARGET = re.compile(r"\bhref\s*=\s*(?:\"#([^\"<>]+)\"|'#([^'<>]+)'|#([^\s\"'<>]+))", re.IGNORECASE)
 _UNWRAPPED = {"noscript", "noembed", "noframes", "textarea"}

@@ -64,7 +64,8 @@ def sessions_of(user: User) -> list[OpenSession]:
 
 def device_of(user_agent: str) -> str:
     """Browser and system in words, as far as they are known."""
-    browser = next((name for token, name in _BROWSERS if re.search(rf"{token}\w*/", user_agent)), "")
+    products = [re.split(r"\W", before)[-1] for before in user_agent.split("/")[:-1]]
+    browser = next((name for token, name in _BROWSERS if any(token in product for product in products)), "")
     system = next((name for token, name in _SYSTEMS if token in user_agent), "")
     if browser and system:
         return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}

@@ -32,6 +32,7 @@ def test_make_alone_lists_every_command() -> None:
         "overload",
         "mutants",
         "fuzz",
+        "growth",
         "api-check",
         "model",
         "clusters",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from time import process_time
 
 import pytest
 from pytest_django import Settings
@@ -98,22 +97,6 @@ def test_what_readers_saw_elsewhere_is_kept(dirty: str, clean: str) -> None:
     assert clean_html(clean_html(dirty)) == clean_html(dirty)
 
 
-@pytest.mark.parametrize(
-    "part",
-    ["<noscript>", "<object>", "<b style=font-weight:normal>", "<a href=#x id=x>", "<img srcset=", "<img data-src='",
-     "<p class=MsoTitle>", "<p style='mso-list:l0 level1'>", "<p style='mso-list:l0 level1'>x</p>", "<xml>Mso",
-     "<p>", "<blockquote>\n\n", "<ul>\n\n", "x\n\n<", "<div>\n\n"],
-)  # fmt: skip
-def test_repairs_take_time_in_proportion(part: str) -> None:
-    """Four times the text takes at most eight times as long, or is done at once."""
-    times = []
-    for count in (10_000, 40_000):
-        started = process_time()
-        clean_html(add_paragraphs(part * count))
-        times.append(process_time() - started)
-    assert times[1] < max(8 * times[0], 1)
-
-
 def test_sanitising_is_idempotent() -> None:
     once = clean_html('<h2>A</h2>\n\n\n<p>B <a href="https://x.example">C</a></p><table><tr><td colspan="2">D</table>')
 
@@ -172,12 +155,6 @@ def test_leftovers_of_word_are_removed_and_its_lists_are_lists(body: str, shown:
 )  # fmt: skip
 def test_a_long_text_is_repaired_as_a_short_one(body: str) -> None:
     assert "https://www.youtube.com/watch?v=AbCdEfGhIjK" in clean_html("<p>x</p>" * 20 + body)
-
-
-@pytest.mark.parametrize("opening", ["<iframe ", "<iframe src=", "<iframe src='//a' ", "<p> "])
-def test_many_unclosed_tags_take_linear_time(opening: str) -> None:
-    """Each looking for its end through all that follows would take hours."""
-    assert len(with_players(clean_html(opening * 60_000))) < 1_000_000
 
 
 def alone(address: str) -> str:
@@ -252,21 +229,9 @@ def test_blank_lines_separate_paragraphs_of_plain_text(text: str, html: str) -> 
     assert add_paragraphs(text) == html
 
 
-def test_long_white_space_takes_linear_time() -> None:
-    """In quadratic time it would take minutes."""
-    assert clean_html("c" + " " * 1_000_000) == "c"
-
-
 # Deep nesting
 
 DEEP = ["<ul><li>", "<rt>", "<div>", "<blockquote>", "<table><tr><td>", "<b>", "<a><b><div>", "<DIV\n>", "<x-y>"]
-
-
-@pytest.mark.parametrize("tags", DEEP)
-def test_deep_nesting_takes_linear_time(tags: str) -> None:
-    flat, deep = "<p>x</p>" * 25_000, tags * (200_000 // len(tags))
-
-    assert _seconds(deep) < 40 * _seconds(flat)
 
 
 def test_unclosed_formatting_does_not_multiply() -> None:
@@ -303,13 +268,6 @@ def test_unclosed_tags_lose_only_formatting() -> None:
     assert shown.count("<p>") == 300
     assert 'href="https://a.example"' in shown
     assert "<img" in shown
-
-
-def _seconds(text: str) -> float:
-    """Of the processor: other programs do not count."""
-    begun = process_time()
-    clean_html(text)
-    return process_time() - begun
 
 
 PIECES = (
