@@ -35,6 +35,7 @@ USERNAME_LENGTH = 150  # characters of a log-in name, or of the name of a person
 EMAIL_LENGTH = 254  # characters of an email address
 PASSWORD_LENGTH = 4_096  # characters of a password
 CODE_LENGTH = 30  # characters of a second factor's code
+PASSKEY_LENGTH = 20_000  # characters of what a browser sends for a passkey, as JSON
 PURPOSE_LENGTH = 200  # characters of the purpose of a service account
 TIME_LENGTH = 64  # characters of a time or a time zone
 

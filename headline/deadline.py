@@ -19,6 +19,7 @@ from django.http.response import HttpResponseBase
 
 from headline.accounts.models import TryCount
 from headline.api.models import ApiToken
+from scheduling.database import Trouble
 
 _STATEMENT = re.compile(r"(SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE)\b(?:(?: IGNORE)?(?: INTO| FROM)? [`\"]?(\w+))?")
 _BOOKKEEPING = frozenset(model._meta.db_table for model in (ApiToken, Session, TryCount))
@@ -66,7 +67,7 @@ class _Deadline:
         """The statement, with less time than the database gives it if less is left. Raises `OperationalError`."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise OperationalError(_STOPPED, "the request has taken too long")
+            raise OperationalError(_STOPPED, str(Trouble.STOPPED.label))
         if connection.vendor != "mysql" or left >= settings.DATABASE_TIMEOUT - 1:
             return sql
         if connection.mysql_is_mariadb:

@@ -20,9 +20,11 @@ from django.utils.translation import gettext_lazy as _, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from articles.audit import Action, record_beside
-from articles.limits import CODE_LENGTH, LABEL_LENGTH
+from articles.limits import CODE_LENGTH, LABEL_LENGTH, PASSKEY_LENGTH
 from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import TooManyAttempts
+from headline.api.parsers import depth_of
+from scheduling.limits import JSON_DEPTH
 
 CODES = Limit("code", burst=5, every=timedelta(minutes=5))
 _USED = Limit("used code", burst=1, every=timedelta(minutes=5))
@@ -67,8 +69,23 @@ class ConfirmCodeForm(LimitedCode, ReauthenticateForm):  # type: ignore[misc]
     """The code once more, before a change of the account's security."""
 
 
+class PasskeyField(forms.JSONField):
+    """What a browser sends for a passkey; its depth is checked before it is parsed."""
+
+    def __init__(self) -> None:
+        super().__init__(max_length=PASSKEY_LENGTH, widget=forms.HiddenInput)
+
+    def to_python(self, value: Any) -> Any:
+        """The parsed JSON. Raises `ValidationError`."""
+        if isinstance(value, str) and (len(value) > PASSKEY_LENGTH or depth_of(value.encode()) > JSON_DEPTH):
+            raise ValidationError(_("The passkey could not be checked. Try again."), code="passkey")
+        return super().to_python(value)
+
+
 class StrictPasskey(forms.Form):
     """Refuses garbage instead of failing; combined with a form of django-allauth."""
+
+    credential = PasskeyField()
 
     def clean_credential(self) -> Any:
         """The passkey that signed the challenge. Raises `ValidationError`."""
@@ -93,6 +110,7 @@ class ConfirmPasskeyForm(StrictPasskey, ReauthenticateWebAuthnForm):  # type: ig
 class PasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
     """A new passkey and its name."""
 
+    credential = PasskeyField()
     name = forms.CharField(
         label=_("Name of the passkey"), max_length=LABEL_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
     )

@@ -19,7 +19,7 @@ class OutOfRange(ValueError):
 
 
 def storable(value: datetime) -> datetime:
-    """`value` in UTC. Raises `NoTimeZone` or `OutOfRange`, which each door translates for its users."""
+    """`value` in UTC. Raises `NoTimeZone` or `OutOfRange`, which callers translate for their users."""
     if timezone.is_naive(value):
         raise NoTimeZone
     try:

@@ -91,6 +91,8 @@ def enter_password(page: Page) -> None:
     "credential",
     [
         "garbage",
+        "[" * 10_000,
+        "[" * 30_000 + "]" * 30_000,
         "{}",
         json.dumps({"id": "x", "response": 1}),
         json.dumps({
