@@ -172,7 +172,17 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return verdicts
 
 
-@handler(DATE, waits_for_locks=True, label=_("Time of publication"))
+def dated(keys: Collection[str], to: Actor) -> Mapping[str, str]:
+    """The articles and releases that tasks with these keys date, see `publishing.date_later`."""
+    found = {}
+    for subject, namer in (("article", titles), ("release", names)):
+        prefix = f"{subject}:"
+        named = namer([key.removeprefix(prefix) for key in keys if key.startswith(prefix)], to)
+        found.update({f"{prefix}{key}": name for key, name in named.items()})
+    return found
+
+
+@handler(DATE, waits_for_locks=True, label=_("Time of publication"), namer=dated)
 def date(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Date what was published by a process that died before it knew the time of its commit."""
     verdicts = {}

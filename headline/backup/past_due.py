@@ -34,7 +34,7 @@ from articles.exchange import PastDue
 from articles.models import FEED_EPOCH, GOES_LIVE_COLUMNS, Article, BulkActionItem, Notification, Release, Update
 from articles.publishing import BY_CLOCK, publish_due, sync_tasks, update_due
 from articles.releases import release_due
-from articles.task_types import OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
+from articles.task_types import DATE, OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
 from articles.workflow import ReleaseTransition, Transition
 from headline.backup.archive import Manifest
 from scheduling import registry
@@ -265,7 +265,7 @@ def _verb(kind: str, pk: int, failed: Collection[int]) -> str:
 def _silence(held: Held, start: datetime) -> None:
     """Drop the notifications and tasks of these releases, which are sent without an event."""
     Notification.objects.filter(release__in=held.releases, at__gte=start).delete()
-    unwanted = [*registry.at_least_once_types(), RELEASE]
+    unwanted = [*registry.at_least_once_types(), DATE, RELEASE]
     past = TaskInfo.objects.filter(
         task_type__in=unwanted, execute_time__lte=read_database_clock() + timedelta(minutes=1)
     )

@@ -41,14 +41,15 @@ _SETTINGS = {
 }
 _PUBLISH = """
 from articles.models import Article
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 from tests.articles.factories import make_article
 now = read_database_clock()
 print(make_article("Live", status=Article.Status.PUBLISHED, publish_at=now, published_at=now).pk)
 """
 _ADD = """
 from datetime import timedelta
-from scheduling.services import add_task, read_database_clock
+from scheduling.database import read_database_clock
+from scheduling.services import add_task
 add_task("probe.note", execute_time=read_database_clock() + timedelta(seconds=0.5), parameters={})
 """
 _COUNT = "SELECT COUNT(*) FROM probe_effect"

@@ -158,7 +158,7 @@ class Newsroom:
         return self.python(f"""
 from datetime import timedelta
 from articles.models import Article, Channel
-from scheduling.services import read_database_clock
+from scheduling.database import read_database_clock
 channel, _ = Channel.objects.get_or_create(name="News", slug="news")
 due = read_database_clock() + timedelta(seconds={seconds})
 print(Article.objects.create(title="{title}", channel=channel, status=Article.Status.APPROVED, publish_at=due).pk)

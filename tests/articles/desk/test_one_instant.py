@@ -44,7 +44,8 @@ def test_no_page_of_the_newsroom_reads_more_rows_of_more_articles_of_one_instant
     at = schedule(FEW, admin_user, is_past=is_past)
     few = work(admin_client, at)
     schedule(MANY - FEW, admin_user, is_past=is_past, at=at)
-    assert work(admin_client, at) == few
+    for page, cost in work(admin_client, at).items():
+        assert cost <= few[page], page
 
 
 def schedule(count: int, user: User, *, is_past: bool, at: datetime | None = None) -> datetime:
