@@ -46,9 +46,9 @@ NAMES = re.compile(
     r"manage\.py(?: [a-z-]+)+"
     r"|[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S*|/[\w/.-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
     r"|\w+\*{5,}|^Probe .*|\b[A-Z]+(?:_[A-Z]+)+\b|smtp\+tls:\S+|(?:MariaDB|SQLite) [\d.]+"
-    r"|maxmemory(?:-policy)?|noeviction|allkeys-lru"
+    r"|maxmemory(?:-policy)?|noeviction|allkeys-lru|\b[a-z]+:\d+\b"
 )
-"""Zones, addresses, files, identifiers, commands, options of Redis, hidden passwords, and the tests' own app."""
+"""Zones, addresses, files, identifiers, keys, commands, options of Redis, hidden passwords, and the tests' own app."""
 
 SAME_EVERYWHERE = {
     *("Headline", "UTC", "API", "RSS", "Atom", "JSON", "Feed", "HTML", "URL", "ID", "MB", "UTF", "KB", "Shift", "Esc"),
