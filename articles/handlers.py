@@ -174,12 +174,12 @@ def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
 
 def dated(keys: Collection[str], to: Actor) -> Mapping[str, str]:
     """The articles and releases that tasks with these keys date, see `publishing.date_later`."""
-    found = {}
-    for subject, namer in (("article", titles), ("release", names)):
-        prefix = f"{subject}:"
-        named = namer([key.removeprefix(prefix) for key in keys if key.startswith(prefix)], to)
-        found.update({f"{prefix}{key}": name for key, name in named.items()})
-    return found
+    parts = {key: key.split(":") for key in keys}
+    named = {
+        subject: namer([pk for one, pk, *_time in parts.values() if one == subject], to)
+        for subject, namer in (("article", titles), ("release", names))
+    }
+    return {key: named[subject][pk] for key, (subject, pk, *_time) in parts.items() if pk in named[subject]}
 
 
 @handler(DATE, waits_for_locks=True, label=_("Time of publication"), namer=dated)

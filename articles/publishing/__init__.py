@@ -41,7 +41,7 @@ from articles.publishing.dating import (
     date_by_commit as date_by_commit,
     date_later as date_later,
     date_of_late_commit as date_of_late_commit,
-    is_dated as is_dated,
+    note_dated as note_dated,
 )
 from articles.publishing.duplicates import duplicate as duplicate
 from articles.publishing.edits import (

@@ -6,7 +6,7 @@ commit. Where its process dies before that, a worker does it, by a task that the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,7 +17,7 @@ from articles.models import Article, Correction
 from articles.task_types import DATE
 from scheduling.database import among, lock_by_ids, read_database_clock, retried
 from scheduling.registry import Postpone, Verdict
-from scheduling.services import add_task, cancel_keys
+from scheduling.services import add_tasks, cancel_keys
 
 TOLERANCE = timedelta(milliseconds=5)
 """How much earlier than its commit an action of a person may be dated: most transactions are shorter."""
@@ -28,6 +28,7 @@ _GRACE = timedelta(seconds=1)
 _KNOWN_FOR = timedelta(seconds=30)
 """Until when a worker may do that: later, it is more likely that no worker ran than that the commit took so long."""
 
+_PAGE = 1000  # ids in the parameters of a task
 _COLUMNS = ("cleared_at", "text_changed_at", "published_at")
 _DATED = ("publish_at", *_COLUMNS)
 
@@ -51,18 +52,29 @@ def date_by_commit(article_ids: Collection[int], before: datetime, committed_at:
 
 
 def date_later(subject: str, ids: Collection[int], before: datetime) -> None:
-    """Have a worker date articles or releases, unless `is_dated` is called before."""
-    parameters = {f"{subject}_ids": sorted(ids), "before": before.isoformat()}
-    add_task(DATE, execute_time=before + _GRACE, parameters=parameters, key=_key(subject, ids))
+    """Have a worker date the articles or releases with these ids, unless `note_dated` is called before."""
+    add_tasks(
+        {
+            "task_type": DATE,
+            "execute_time": before + _GRACE,
+            "parameters": {f"{subject}_ids": page, "before": before.isoformat()},
+            "key": key,
+        }
+        for key, page in _pages(subject, ids, before)
+    )
 
 
-def is_dated(subject: str, ids: Collection[int]) -> None:
-    """Note that these are dated."""
-    cancel_keys(DATE, [_key(subject, ids)], reason="they are dated")
+def note_dated(subject: str, ids: Collection[int], before: datetime) -> None:
+    """Cancel the tasks of `date_later` with the same arguments."""
+    cancel_keys(DATE, [key for key, _page in _pages(subject, ids, before)], reason="they are dated")
 
 
-def _key(subject: str, ids: Collection[int]) -> str:
-    return f"{subject}:{min(ids)}"
+def _pages(subject: str, ids: Collection[int], before: datetime) -> Iterator[tuple[str, list[int]]]:
+    """The key and the ids of each task. One of another time may have the same ids, and must not replace it."""
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _PAGE):
+        page = ordered[start : start + _PAGE]
+        yield f"{subject}:{page[0]}:{before.isoformat()}", page
 
 
 def date_of_late_commit(before: datetime) -> datetime | None:
@@ -122,5 +134,5 @@ def _date_many(article_ids: Collection[int], first: datetime, before: datetime) 
     is_late = first < committed_at and committed_at - before >= TOLERANCE
     if is_late and len(date_by_commit(article_ids, before, committed_at)) < len(article_ids):
         return False  # someone has locked them, so a worker dates them
-    is_dated("article", article_ids)
+    note_dated("article", article_ids, before)
     return is_late

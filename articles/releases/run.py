@@ -12,7 +12,7 @@ from django.db import transaction
 from articles.audit import Action, record_release
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
-from articles.publishing import date_by_commit, date_later, is_dated, wait_for_rows
+from articles.publishing import date_by_commit, date_later, note_dated, wait_for_rows
 from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
@@ -84,8 +84,10 @@ def date_release(release_id: int, committed_at: datetime, *, before: datetime | 
         members = _member_ids(release)
         if locked := members - {*date_by_commit(members, before, committed_at)}:
             date_later("article", locked, before)
-        Release.objects.filter(pk=release.pk).update(published_at=committed_at)
-    is_dated("release", [release.pk])
+        at_once = release.publish_at == before  # by a person; another one keeps the time that it was scheduled for
+        times = {"published_at": committed_at, **({"publish_at": committed_at} if at_once else {})}
+        Release.objects.filter(pk=release.pk).update(**times)
+    note_dated("release", [release.pk], before)
 
 
 def date_release_on_commit(release: Release) -> None:
@@ -95,7 +97,7 @@ def date_release_on_commit(release: Release) -> None:
 
 def _date(release: Release) -> None:
     date_release(release.pk, read_database_clock())
-    release.refresh_from_db(fields=["published_at"])
+    release.refresh_from_db(fields=["publish_at", "published_at"])
 
 
 def _member_ids(release: Release) -> set[int]:

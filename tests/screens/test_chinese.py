@@ -46,7 +46,7 @@ NAMES = re.compile(
     r"manage\.py(?: [a-z-]+)+"
     r"|[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S*|/[\w/.-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
     r"|\w+\*{5,}|^Probe .*|\b[A-Z]+(?:_[A-Z]+)+\b|smtp\+tls:\S+|(?:MariaDB|SQLite) [\d.]+"
-    r"|maxmemory(?:-policy)?|noeviction|allkeys-lru|\b[a-z]+:\d+\b"
+    r"|maxmemory(?:-policy)?|noeviction|allkeys-lru|\b(?:article|release):\d+:[\dT:.+-]+"
 )
 """Zones, addresses, files, identifiers, keys, commands, options of Redis, hidden passwords, and the tests' own app."""
 
