@@ -33,7 +33,7 @@ from articles.models import (
 )
 from articles.publishing import (
     LIST_FIELDS,
-    SHOWN,
+    SHOWN_STATUSES,
     Change,
     cancel_all_tasks,
     follow,
@@ -171,7 +171,7 @@ def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
 @receiver(pre_delete, sender=Article)
 def purge_deleted(instance: Article, **kwargs: Any) -> None:
     """Invalidate the pages that showed the article."""
-    if instance.status in SHOWN:
+    if instance.status in SHOWN_STATUSES:
         purge_tags(SITE)
         schedule_purge(tags=[SITE])
 
@@ -190,7 +190,7 @@ def purge_retagged(instance: Article | Tag, action: str, pk_set: set[int] | None
     """Invalidate the lists of tags that an article got or lost."""
     if isinstance(instance, Tag) or action == "pre_clear":
         purge_tags(SITE)
-    elif action in ("post_add", "post_remove") and instance.status in SHOWN:
+    elif action in ("post_add", "post_remove") and instance.status in SHOWN_STATUSES:
         purge_articles([instance.pk])
         purge_tags(*map(topic_tag, pk_set or ()))
 

@@ -126,7 +126,7 @@ from articles.publishing.schedules import (
 )
 from articles.publishing.store import (
     LIST_FIELDS as LIST_FIELDS,
-    SHOWN as SHOWN,
+    SHOWN_STATUSES as SHOWN_STATUSES,
     Change as Change,
     follow as follow,
     of_other_code as of_other_code,

@@ -1,7 +1,7 @@
 """Storing an article: its row, and what follows from it, in one transaction and one order.
 
 Services call `store_article`. Signals remain for code that is not ours: a receiver decorated with `of_other_code` is
-not called while a service stores, and calls the same steps for a plain `article.save()`.
+not called for what a service stores, and takes the same steps after a plain `article.save()`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from articles.cache import SITE, purge_articles, purge_tags, schedule_purge
 from articles.images import update_uses
@@ -25,12 +26,14 @@ from articles.publishing.times import TIMES, checked_time
 from articles.search import index_stored
 from scheduling.database import clock, database_now
 
-SHOWN = frozenset({*Article.Status.visible(), Article.Status.RETRACTED})  #: to readers, now or once they are due
+SHOWN_STATUSES = frozenset(
+    {*Article.Status.visible(), Article.Status.RETRACTED}
+)  #: to readers, now or once they are due
 LIST_FIELDS = frozenset({"channel", "channel_id", "author", "author_id", "byline"})  #: decide which lists show it
 _HIDING = frozenset({"status", "publish_at", "embargo_until", "unpublish_at"})  # may remove it, at once or later
 _UPDATE: Any = Article._meta.get_field("update")
 
-_is_storing: ContextVar[bool] = ContextVar("is_storing", default=False)
+_stored: ContextVar[Article | Update | None] = ContextVar("stored", default=None)  # by a service, at the moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
         sync_tasks([article.pk])
         return
     with transaction.atomic(savepoint=False):
-        with _storing():
+        with _storing(article):
             article.save(revise=False, savepoint=False)
         follow(article, change)
 
@@ -98,7 +101,7 @@ def follow(article: Article, change: Change) -> None:
 
 def _invalidate(article: Article, change: Change) -> None:
     """The pages that show the article; all pages, if it was in other lists before."""
-    if SHOWN & {article.status, change.old_status}:
+    if SHOWN_STATUSES & {article.status, change.old_status}:
         moved = not change.created and LIST_FIELDS & change.fields
         purge_tags(SITE) if moved else purge_articles([article.pk])
     if not change.created and _HIDING & change.fields and change.was_live:
@@ -108,7 +111,7 @@ def _invalidate(article: Article, change: Change) -> None:
 def store_update(update: Update) -> None:
     """Save an update of a locked article, and record which images it uses; its tasks follow from `store_article`."""
     with transaction.atomic(savepoint=False):
-        with _storing():
+        with _storing(update):
             update.save()
         update_uses([update.article_id])
 
@@ -117,25 +120,28 @@ def refuse_unstorable_times(article: Article) -> None:
     """Raise `InvalidSchedule` for a time that other rows, pages or databases cannot represent."""
     for name in TIMES:
         value = getattr(article, name)
-        if isinstance(value, datetime):
+        if isinstance(value, datetime) and timezone.is_aware(value):  # Django itself warns of a naive one
             checked_time(value)
 
 
 def of_other_code(receive: Callable[..., None]) -> Callable[..., None]:
-    """Call a receiver of `pre_save` or `post_save` only for saves that no service makes."""
+    """Call a receiver of `pre_save` or `post_save` only for saves that no service makes.
+
+    A receiver of another project may save another article while a service stores one: that is such a save, too.
+    """
 
     @wraps(receive)
-    def unless_storing(*args: Any, **kwargs: Any) -> None:
-        if not _is_storing.get():
-            receive(*args, **kwargs)
+    def unless_storing(*args: Any, instance: Article | Update, **kwargs: Any) -> None:
+        if instance is not _stored.get():
+            receive(*args, instance=instance, **kwargs)
 
     return unless_storing
 
 
 @contextmanager
-def _storing() -> Iterator[None]:
-    token = _is_storing.set(True)
+def _storing(row: Article | Update) -> Iterator[None]:
+    token = _stored.set(row)
     try:
         yield
     finally:
-        _is_storing.reset(token)
+        _stored.reset(token)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models.signals import post_save
 
 from articles import publishing, signals
 from articles.models import Article, AuditEntry, ImageUse, SearchEntry
@@ -53,3 +54,21 @@ def test_no_receiver_is_on_the_way_of_a_service() -> None:
         sys.setprofile(None)
     assert not called
     assert len(tasks_of(article)) == 1
+
+
+def test_what_a_receiver_saves_while_a_service_stores_has_all_that_follows() -> None:
+    """Such as a receiver of another project, which keeps a second article in step."""
+    first, second, due = make_article(status=APPROVED), make_article(status=APPROVED), soon(hours=2)
+
+    def follow(instance: Article, **kwargs: Any) -> None:
+        if instance.pk == first.pk:
+            other = Article.objects.get(pk=second.pk)
+            other.publish_at = due
+            other.save()
+
+    post_save.connect(follow, sender=Article)
+    try:
+        publishing.schedule(first, by=make_editor(), publish_at=soon(hours=1))
+    finally:
+        post_save.disconnect(follow, sender=Article)
+    assert tasks_of(second) == {(PUBLISH, due)}
