@@ -1,4 +1,4 @@
-"""The tables that migrations create: copied for each worker and each stand, and kept for later runs of this code."""
+"""The tables that migrations create: copied into each test database, and kept for later runs of the same code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARIADB = "schema.sql"
 SQLITE = "schema.sqlite3"
 
 KEPT = base_dir / ".pytest_cache" / "schema"
-"""The newest tables of each database, which another code does not take."""
+"""The newest tables of each database, under the digest of the code that made them."""
 SOURCES = tuple(base_dir / name for name in ("articles", "headline", "scheduling", "tests/probe", "tests/settings.py"))
 """Migrations import much of the project, such as the triggers of a table."""
 
