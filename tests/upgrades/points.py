@@ -49,6 +49,7 @@ STARTING_POINTS = {
     "2a74d5ec": "articles.0035_lists_by_goes_live_at",
     "48eb04bd": "scheduling.0006_measure_after_commit",
     "1594069a": "headline_api.0004_etag_of_repeated_response",
+    "5fb3ce19": "articles.0038_proposed_changes, headline_api.0005_service_accounts",
 }
 """Commit, and the last migrations that it applies. Earlier ones changed articles.0001_initial: no upgrade from them."""
 
