@@ -91,8 +91,9 @@ def what_readers_see() -> dict[str, Any]:
             shown = paragraphs(response.content.decode())
             kept = [text for text in paragraphs(one.body) if text in shown]
             pages[one.get_absolute_url()] = [headline(response.content.decode()), *kept]
-    feed = client.get("/feed/").content.decode()
-    return {"pages": pages, "feed": [html.unescape(title) for title in re.findall("<title>(.*?)</title>", feed)[1:]]}
+    response = client.get("/feed/")
+    titles = re.findall("<title>(.*?)</title>", response.content.decode())[1:] if response.status_code == 200 else []
+    return {"pages": pages, "has_feed": response.status_code == 200, "feed": [html.unescape(title) for title in titles]}
 
 
 def headline(page: str) -> str:
