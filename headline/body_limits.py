@@ -1,10 +1,11 @@
-"""Limits of request bodies by address, checked by the declared length before anything is read.
+"""Limits of request bodies by address, checked by the declared length and charset before anything is read.
 
 Articles and files of signed-in users are limited by Django, with `DATA_UPLOAD_MAX_MEMORY_SIZE`.
 """
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -23,16 +24,28 @@ _OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 _LARGEST = ("/admin/articles/", *(f"/api/v1/desk/{name}/" for name in ("articles", "images", "templates", "words")))
 """Those where they send articles, templates, lists of words and files."""
 
+_CHARSETS = frozenset(
+    {"utf-8", "ascii", "iso8859-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "gb2312", "gbk", "gb18030", "big5"}
+)
+"""By Python's names. Its others need quadratic time, yield halves of characters, or are no charsets, such as bz2."""
+
 
 class BodyLimitMiddleware:
-    """Refuses larger bodies by 413, before anything reads them."""
+    """Refuses larger bodies by 413 and other charsets by 415, before anything reads them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        # Django sets the encoding if Python knows the charset of the header.
+        if request.encoding and codecs.lookup(request.encoding).name not in _CHARSETS:
+            message = _("Send the request body in UTF-8.")
+            return _refusal(request, message, "unsupported_media_type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         most = limit_of(request) if _length(request) > SMALL_BODY else None
-        return self._get_response(request) if most is None or _length(request) <= most else _refusal(request)
+        if most is not None and _length(request) > most:
+            message = _("The request body is too large.")
+            return _refusal(request, message, "too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return self._get_response(request)
 
 
 def limit_of(request: HttpRequest) -> int | None:
@@ -52,9 +65,7 @@ def _length(request: HttpRequest) -> int:
     return int(length) if length.isdecimal() else 0
 
 
-def _refusal(request: HttpRequest) -> HttpResponse:
-    message = _("The request body is too large.")
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+def _refusal(request: HttpRequest, message: str, code: str, status: HTTPStatus) -> HttpResponse:
     if request.path_info.startswith("/api/"):
-        return JsonResponse({"detail": message, "code": "too_large"}, status=status)
+        return JsonResponse({"detail": message, "code": code}, status=status)
     return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")

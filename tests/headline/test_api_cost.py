@@ -98,3 +98,31 @@ def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:
     response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 1_100_000})
 
     assert response.status_code in (200, 302)
+
+
+@pytest.mark.parametrize(
+    ("charset", "status"),
+    [
+        ("utf-8", 200),
+        ("utf-16", 200),
+        ("GBK", 200),
+        ("unheard-of", 200),
+        ("bz2", 415),  # no charset
+        ("undefined", 415),
+        ("idna", 415),
+        ("punycode", 415),  # in quadratic time
+        ("utf-7", 415),  # yields half a character here
+        ("unicode_escape", 415),
+    ],
+)
+def test_a_charset_that_fails_or_takes_long_is_refused_unread(charset: str, status: int) -> None:
+    client = Client()
+    name = b'Content-Disposition: form-data; name="%b"\r\n\r\n'
+    body = b"--x\r\n%b+2AA-\\ud800\xe4\r\n--x\r\n%ba\r\n--x--\r\n" % (name % b"username", name % b"password")
+    page = client.generic("POST", "/admin/login/", body, f"multipart/form-data; boundary=x; charset={charset}")
+    program = client.generic("POST", TOKEN, b"{}", f"application/json; charset={charset}")
+
+    assert page.status_code == status
+    assert program.status_code == (415 if status == 415 else 400)
+    if status == 415:
+        assert program.json() == {"detail": "Send the request body in UTF-8.", "code": "unsupported_media_type"}
