@@ -79,7 +79,10 @@ class PasskeyField(forms.JSONField):
         """The parsed JSON. Raises `ValidationError`."""
         if isinstance(value, str) and (len(value) > PASSKEY_LENGTH or depth_of(value.encode()) > JSON_DEPTH):
             raise ValidationError(_("The passkey could not be checked. Try again."), code="passkey")
-        return super().to_python(value)
+        try:
+            return super().to_python(value)
+        except ValueError as error:  # a number with too many digits
+            raise ValidationError(_("The passkey could not be checked. Try again."), code="passkey") from error
 
 
 class StrictPasskey(forms.Form):

@@ -93,6 +93,7 @@ def enter_password(page: Page) -> None:
         "garbage",
         "[" * 10_000,
         "[" * 30_000 + "]" * 30_000,
+        "1" * 5_000,
         "{}",
         json.dumps({"id": "x", "response": 1}),
         json.dumps({
