@@ -17,7 +17,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from articles import images as image_library
-from articles.exceptions import DecodingBusy
+from articles.exceptions import DecodingBusy, NotStored
 from articles.images.slots import decoding_slot
 from articles.models import Image
 from headline.accounts.limits import Limit
@@ -59,6 +59,15 @@ def test_uploads_wait_for_no_slot_but_are_sent_away(editor: User) -> None:
     assert [(one.status_code, one["Retry-After"]) for one in refused] == [(503, "5")] * 3
     assert Image.objects.count() == 1
     assert [one.status_code for one in answers(editor)] == [201, 201, 200]
+
+
+def test_without_a_place_for_slots_uploads_are_refused_in_words(editor: User, settings: Any, tmp_path: Path) -> None:
+    make_image(editor)
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "locks").touch()
+    refused = list(answers(editor))
+    assert [one.status_code for one in refused] == [507] * 3
+    assert refused[0].json() == {"error": str(NotStored())}
 
 
 def hold(started: Any, directory: Path, number: int) -> None:
