@@ -1,7 +1,7 @@
 """A deadline for each request: no statement begins after it, and the last one is shortened to what is left.
 
 Many short statements may take as long as one that the database would end. A request that has committed something is
-not interrupted any more: what belongs to it would be missing.
+not interrupted any more: what belongs to it would be missing. The time in which a client sends the body does not count.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class DeadlineMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        with connection.execute_wrapper(_Deadline(settings.REQUEST_TIMEOUT)):
+        deadline = _Deadline(settings.REQUEST_TIMEOUT)
+        request._stream = _Body(request._stream, deadline)  # type: ignore[assignment]
+        with connection.execute_wrapper(deadline):
             return self._get_response(request)
 
 
@@ -45,6 +47,10 @@ class _Deadline:
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
         self._has_written = self._has_committed = False
+
+    def extend(self, seconds: float) -> None:
+        """Have it end later."""
+        self._end += seconds
 
     def __call__(self, execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement, or raise `OperationalError`. Those that end transactions and savepoints always run."""
@@ -81,3 +87,28 @@ class _Deadline:
 
     def _note_commit(self) -> None:
         self._has_committed = True
+
+
+class _Body:
+    """The body of a request; a slow line, or a proxy that passes an upload on as it comes, takes minutes for it."""
+
+    def __init__(self, stream: Any, deadline: _Deadline) -> None:
+        self._stream, self._deadline = stream, deadline
+
+    def read(self, *size: int) -> bytes:
+        """As of a file."""
+        return self._timed(self._stream.read, *size)
+
+    def readline(self, *size: int) -> bytes:
+        """As of a file."""
+        return self._timed(self._stream.readline, *size)
+
+    def _timed(self, read: Callable[..., bytes], *size: int) -> bytes:
+        begin = time.perf_counter()
+        try:
+            return read(*size)
+        finally:
+            self._deadline.extend(time.perf_counter() - begin)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
