@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 
+from articles.exceptions import DecodingBusy
 from articles.models import Article, CoverMode, Image
 from articles.roles import Role
 from tests.articles.browsers import sign_in
@@ -66,8 +67,11 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
 
 
 def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
+    """One that a busy server does not take is sent again as soon as it asks for it."""
     sign_in(page)
     page.goto(LIBRARY)
+    busy = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"error": str(DecodingBusy())}}
+    page.route("**/image/upload/", lambda route: route.fulfill(**busy), times=1)
     page.get_by_role("region", name="Upload images").evaluate(
         """(zone, bytes) => {
             const data = new DataTransfer();

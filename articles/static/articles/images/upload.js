@@ -3,6 +3,8 @@
 (() => {
     const AT_ONCE = 2; // as many as the server works on for one client
     const BUSY = [429, 503];
+    const LONGEST_PAUSE = 10; // seconds: a busy server is asked again without the user if it wants so few
+    const MOST_PAUSES = 30;
 
     const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
@@ -17,7 +19,8 @@
             if (request.status >= 200 && request.status < 300) resolve(image);
             else {
                 const mayRepeat = BUSY.includes(request.status);
-                reject(Object.assign(new Error(image.error || request.statusText || String(request.status)), { mayRepeat }));
+                const pause = mayRepeat ? Number(request.getResponseHeader("Retry-After")) : 0;
+                reject(Object.assign(new Error(image.error || request.statusText || String(request.status)), { mayRepeat, pause }));
             }
         };
         request.onerror = () => reject(Object.assign(new TypeError("network"), { mayRepeat: true }));
@@ -66,7 +69,7 @@
 
     const dispatch = (section, image) => section.dispatchEvent(new CustomEvent("image:uploaded", { bubbles: true, detail: image }));
 
-    const send = async (section, { file, row }) => {
+    const send = async (section, { file, row }, pauses = 0) => {
         const bar = row.querySelector("progress");
         bar.hidden = false;
         setState(row, row.dataset.sending, "sending");
@@ -82,6 +85,12 @@
             dispatch(section, image);
             return true;
         } catch (error) {
+            if (error.pause && error.pause <= LONGEST_PAUSE && pauses < MOST_PAUSES) {
+                bar.hidden = true;
+                setState(row, row.dataset.waiting, "waiting");
+                await new Promise((resolve) => { setTimeout(resolve, error.pause * 1000); });
+                return await send(section, { file, row }, pauses + 1);
+            }
             setState(row, error instanceof TypeError ? row.dataset.lost : error.message, "refused");
             row.querySelector("[data-again]").hidden = !error.mayRepeat;
             return false;
