@@ -7,17 +7,33 @@ import { settled } from "articles/editor/references";
 
 const IMAGE = /^image\/(jpeg|png|webp|avif|gif)$/;
 const EMBEDDED = /<img\b[^>]*\ssrc=[\x22\x27](data:image\/[a-z]+;base64,[^\x22\x27]+)[\x22\x27][^>]*>/gi;
+const BUSY = [429, 503];
+const LONGEST_PAUSE = 10; // seconds: a busy server is asked again without the user if it wants so few
+const MOST_PAUSES = 30;
 const key = new pm.state.PluginKey("uploads");
 
 const uploadAddress = () => document.querySelector("[data-upload]")?.dataset.upload;
 
-const post = async (address, values) => {
+const post = async (address, values, pauses = 0) => {
     const body = new FormData();
     for (const [name, value] of Object.entries(values)) body.append(name, value);
     const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
     const response = await fetch(address, { method: "POST", body, headers });
+    const pause = BUSY.includes(response.status) ? Number(response.headers.get("Retry-After")) : 0;
+    if (pause && pause <= LONGEST_PAUSE && pauses < MOST_PAUSES) {
+        await new Promise((resolve) => { setTimeout(resolve, pause * 1000); });
+        return post(address, values, pauses + 1);
+    }
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(answer.error || response.statusText);
+    return answer;
+};
+
+// One image after another: the server works on few of one client at once.
+let sent = Promise.resolve();
+const uploaded = (file) => {
+    const answer = sent.then(() => post(uploadAddress(), { file }));
+    sent = answer.catch(() => {});
     return answer;
 };
 
@@ -68,7 +84,7 @@ const insertFile = async (editor, file, at) => {
     view.dispatch(view.state.tr.setMeta(key, { add: { id, at, name: file.name } }));
     running += 1;
     try {
-        const image = await described(editor, await post(uploadAddress(), { file }));
+        const image = await described(editor, await uploaded(file));
         if (image) insertImage(view, image, placeOf(view, id));
         if (image) announce(label("uploaded", { name: file.name }));
     } catch (error) {

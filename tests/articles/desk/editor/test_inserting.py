@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 
 import pytest
-from playwright.sync_api import Locator, Page, Position, expect
+from django.contrib.auth.models import User
+from playwright.sync_api import Locator, Page, Position, Request, expect
 
+from articles import images
+from articles.exceptions import DecodingBusy
 from articles.models import Article, Autosave, Image
 from tests.articles.desk.editor.test_body import open_form, paste, save
-from tests.articles.image_files import image_bytes
+from tests.articles.image_files import image_bytes, sent
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,6 +130,34 @@ def test_an_image_file_is_uploaded_into_the_text(page: Page, kind: str) -> None:
     assert image.alt == "A ship"
     assert "<p>Before</p>" in stored
     assert f'<figure><img src="{image.in_texts}" alt="A ship"></figure>' in stored
+
+
+def test_many_images_at_once_are_uploaded_in_turn_and_again_if_the_server_is_busy(page: Page) -> None:
+    body = open_form(page)
+    data = image_bytes()
+    images.upload(sent(data), by=User.objects.get(), alt="A ship")  # so that none is asked for
+    page.get_by_label("Headline").fill("Ships")
+    running: list[str] = []
+    most: list[int] = []
+
+    def begin(request: Request) -> None:
+        if "/upload/" in request.url:
+            running.append(request.url)
+            most.append(len(running))
+
+    def end(request: Request) -> None:
+        if "/upload/" in request.url:
+            running.remove(request.url)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
+    busy = {"status": 503, "headers": {"Retry-After": "1"}, "json": {"error": str(DecodingBusy())}}
+    page.route("**/upload/", lambda route: route.fulfill(**busy), times=1)
+    for _number in range(3):
+        body.evaluate(GIVE_FILE, ["drop", "ship.jpg", base64.b64encode(data).decode(), "image/jpeg"])
+    expect(body.locator("figure img")).to_have_count(3)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert most == [1] * 4
 
 
 @pytest.mark.parametrize("kind", ["paste", "drop"])
