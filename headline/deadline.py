@@ -21,7 +21,9 @@ from headline.accounts.models import TryCount
 from headline.api.models import ApiToken
 from scheduling.database import Trouble
 
-_STATEMENT = re.compile(r"(SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE)\b(?:(?: IGNORE)?(?: INTO| FROM)? [`\"]?(\w+))?")
+_STATEMENT = re.compile(
+    r"[\s(]*+(SELECT|WITH|INSERT|UPDATE|DELETE|REPLACE)\b(?:(?: IGNORE)?(?: INTO| FROM)? [`\"]?(\w+))?"
+)
 _BOOKKEEPING = frozenset(model._meta.db_table for model in (ApiToken, Session, TryCount))
 """Tables that a request writes on the side: who it is from, and how often."""
 
@@ -78,7 +80,7 @@ class _Deadline:
             return sql
         if connection.mysql_is_mariadb:
             return f"SET STATEMENT max_statement_time = {max(left, 0.001):.3f} FOR {sql}"
-        return re.sub(r"\ASELECT\b", f"SELECT /*+ MAX_EXECUTION_TIME({max(left * 1000, 1):.0f}) */", sql)
+        return re.sub(r"\A([\s(]*+)SELECT\b", rf"\1SELECT /*+ MAX_EXECUTION_TIME({max(left * 1000, 1):.0f}) */", sql)
 
     def _note_write(self, connection: Any) -> None:
         self._has_written = True
