@@ -71,7 +71,7 @@ def refuse_times(instance: Article, **kwargs: Any) -> None:
 @of_other_code
 def follow_save(instance: Article, created: bool, **kwargs: Any) -> None:
     """What `publishing.store_article` does after the row is saved."""
-    follow(instance, Change.of(instance, created=created))
+    follow(instance, Change.of(instance, created=created, loaded=instance.loaded_values()))
 
 
 @receiver(post_save, sender=Article)

@@ -6,7 +6,7 @@ not called for what a service stores, and takes the same steps after a plain `ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -38,19 +38,24 @@ _stored: ContextVar[Article | Update | None] = ContextVar("stored", default=None
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a save changes; taken before the save, or in a receiver of its signals."""
+    """What a save has changed."""
 
     created: bool
     fields: frozenset[str]
     old_status: int
-    was_live: bool  #: for readers, by the clock: it goes live without being recorded
+    hides: bool  #: maybe, at once or later, what readers saw before, by the clock: it goes live without being recorded
 
     @classmethod
-    def of(cls, article: Article, *, created: bool) -> Self:
-        """The unsaved changes of `article`."""
-        status, due = article.as_loaded("status"), article.as_loaded("publish_at")
-        is_due = status in Article.Status.visible() and due is not None and due <= clock.now()
-        return cls(created, article.changed_fields(), status, status == Article.Status.PUBLISHED or is_due)
+    def of(cls, article: Article, *, created: bool, loaded: Mapping[str, Any]) -> Self:
+        """The changes of a saved article since it had the values `loaded`."""
+        fields, status = article.changed_fields(since=loaded), loaded.get("status", article.status)
+        hides = not created and bool(_HIDING & fields) and _was_live(status, loaded.get("publish_at"))
+        return cls(created, fields, status, hides)
+
+
+def _was_live(status: int, due: datetime | None) -> bool:
+    is_due = status in Article.Status.visible() and due is not None and due <= clock.now()
+    return status == Article.Status.PUBLISHED or is_due
 
 
 def store_article(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
@@ -69,14 +74,15 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
     refuse_unstorable_times(article)
     if now and article.is_cleared_by(article.changed_fields(), now):  # or by an expression, which is read on access
         article.cleared_at = now
-    change = Change.of(article, created=article._state.adding)
-    if not (change.created or change.fields or always):
+    created, loaded = article._state.adding, article.loaded_values()
+    if not (created or article.changed_fields() or always):
         sync_tasks([article.pk])
         return
     with transaction.atomic(savepoint=False):
         with _storing(article):
             article.save(revise=False, savepoint=False)
-        follow(article, change)
+        # Afterwards: the save itself, or a receiver of another project, may have changed more.
+        follow(article, Change.of(article, created=created, loaded=loaded))
 
 
 def follow(article: Article, change: Change) -> None:
@@ -104,7 +110,7 @@ def _invalidate(article: Article, change: Change) -> None:
     if SHOWN_STATUSES & {article.status, change.old_status}:
         moved = not change.created and LIST_FIELDS & change.fields
         purge_tags(SITE) if moved else purge_articles([article.pk])
-    if not change.created and _HIDING & change.fields and change.was_live:
+    if change.hides:
         schedule_purge(articles=[article.pk])
 
 

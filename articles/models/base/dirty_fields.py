@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, Self
 
@@ -48,9 +48,9 @@ class SavesOnlyChanges(models.Model):
         super().refresh_from_db(using=using, fields=names, from_queryset=from_queryset)
         self._remember(names)
 
-    def changed_fields(self) -> frozenset[str]:
-        """Names of the fields that differ from what was loaded or last saved."""
-        loaded = self.__dict__.get("_loaded", {})
+    def changed_fields(self, *, since: Mapping[str, Any] | None = None) -> frozenset[str]:
+        """Names of the fields that differ from what was loaded or last saved, or `since` it had these values."""
+        loaded = self.__dict__.get("_loaded", {}) if since is None else since
         present = self.__dict__
         return frozenset(
             field.name
@@ -61,9 +61,13 @@ class SavesOnlyChanges(models.Model):
             and (field.attname not in loaded or loaded[field.attname] != present[field.attname])
         )
 
+    def loaded_values(self) -> dict[str, Any]:
+        """The values as they were loaded or last saved; none of a new instance."""
+        return dict(self.__dict__.get("_loaded", {}))
+
     def snapshot(self) -> dict[str, Any]:
         """Its values and the stored ones, to retry a save that was rolled back."""
-        return {**self.__dict__, "_loaded": dict(self.__dict__.get("_loaded", {}))}
+        return {**self.__dict__, "_loaded": self.loaded_values()}
 
     def as_loaded(self, name: str) -> Any:
         """The value of a field as it was loaded or last saved; the present one of a new instance."""

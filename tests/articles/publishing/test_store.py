@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from types import FrameType
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.db.models.signals import post_save
 from articles import publishing, signals
 from articles.models import Article, AuditEntry, ImageUse, SearchEntry
 from articles.task_types import PUBLISH
+from scheduling.database import database_now
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.articles.image_files import make_image, shown
@@ -72,3 +74,29 @@ def test_what_a_receiver_saves_while_a_service_stores_has_all_that_follows() -> 
     finally:
         post_save.disconnect(follow, sender=Article)
     assert tasks_of(second) == {(PUBLISH, due)}
+
+
+@pytest.mark.filterwarnings("ignore:DateTimeField Article.publish_at received a naive datetime")
+def test_other_code_may_give_a_time_as_django_takes_it() -> None:
+    article = Article(title="Storm warning", status=APPROVED, publish_at=datetime(2020, 1, 1))  # noqa: DTZ001
+    article.save()
+    article.title = "Storm"
+    article.save()
+    assert Article.objects.live(database_now()).filter(title="Storm").exists()
+
+
+def test_what_a_receiver_adds_to_the_stored_article_has_all_that_follows() -> None:
+    article, editor = make_article(), make_editor()
+    image = make_image(editor)
+
+    def add_image(instance: Article, **kwargs: Any) -> None:
+        if not instance.images:
+            instance.body = shown(image)
+            instance.save()
+
+    post_save.connect(add_image, sender=Article)
+    try:
+        publishing.edit(article, by=editor, changes={"unpublish_at": soon(hours=1)})
+    finally:
+        post_save.disconnect(add_image, sender=Article)
+    assert ImageUse.objects.filter(article=article, image=image).exists()
