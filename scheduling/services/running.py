@@ -59,7 +59,6 @@ from scheduling.services.retry import record_failure, record_failures
 
 logger = logging.getLogger(__name__)
 
-_STARTS_WITHIN = timedelta(seconds=1)  # after an attempt was counted; later its worker counts as dead
 _LOCK_CHECKS, _LOCK_CHECK_PAUSE = 5, 0.005  # retries for a claimed row that is locked, and seconds between them
 _SAMPLE = 3  # tasks of a refused batch that run alone before all of it is deferred
 
