@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy as _
@@ -34,7 +34,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
-from articles.releases import PATIENCE, date_release, reconcile_releases, release_due
+from articles.releases import PATIENCE, date_release, date_release_by_worker, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
@@ -187,19 +187,22 @@ def date(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Date what was published by a process that died before it knew the time of its commit."""
     verdicts = {}
     for task in tasks:
-        if (verdict := _date(dict(task.parameters or {}))) is not None:
+        if (verdict := _date(task)) is not None:
             verdicts[task.task_id] = verdict
     return verdicts
 
 
-def _date(given: Mapping[str, Any]) -> Verdict | None:
+def _date(task: TaskInfo) -> Verdict | None:
+    given = dict(task.parameters or {})
     before = datetime.fromisoformat(given["before"])
-    committed_at = date_of_late_commit(before)
+    known = datetime.fromisoformat(given["committed_at"]) if "committed_at" in given else None
+    committed_at, until = known or date_of_late_commit(before), known or task.promised_at
     if committed_at is None:
         return Drop("no worker ran when it was published")
-    for pk in given.get("release_ids", ()):
-        date_release(pk, committed_at, before=before)
-    return date_articles(given.get("article_ids", ()), before, committed_at)
+    if "article_ids" in given:
+        return date_articles(given["article_ids"], before, committed_at, until=until)
+    (release_id,) = given["release_ids"]
+    return date_release_by_worker(release_id, before, committed_at, until=until)
 
 
 @handler(REVIEW, at_least_once=True, label=_("Review of a long text"), namer=titles)

@@ -34,13 +34,16 @@ _DATED = ("publish_at", *_COLUMNS)
 
 
 @retried
-def date_by_commit(article_ids: Collection[int], before: datetime, committed_at: datetime) -> list[int]:
+def date_by_commit(
+    article_ids: Collection[int], before: datetime, committed_at: datetime, *, until: datetime | None = None
+) -> list[int]:
     """Date by its commit what a transaction has dated from `before` on, corrections included; the articles' ids.
 
-    Not those that another transaction has locked by now: no one waits for an editor.
+    Not those that another transaction has locked by now: no one waits for an editor. What later transactions have dated
+    stays, if `until` is given: an instant at which the transaction had stored its values, and held their locks.
     """
     free = list(lock_by_ids(Article, article_ids, skip_locked=True).values_list("pk", flat=True))
-    window = {"gte": before, "lt": committed_at}
+    window = {"gte": before, "lte": until or committed_at}
     dated = {name: _within(name, window) for name in _COLUMNS}
     dated["cleared_at"] |= dated["published_at"]  # which decides where lists have it
     dated["publish_at"] = Q(publish_at=before)  # published without a schedule
@@ -51,13 +54,17 @@ def date_by_commit(article_ids: Collection[int], before: datetime, committed_at:
     return free
 
 
-def date_later(subject: str, ids: Collection[int], before: datetime) -> None:
-    """Have a worker date the articles or releases with these ids, unless `note_dated` is called before."""
+def date_later(subject: str, ids: Collection[int], before: datetime, *, committed_at: datetime | None = None) -> None:
+    """Have a worker date the articles or releases with these ids, unless `note_dated` is called before.
+
+    By `committed_at` if that is known, else when the worker comes.
+    """
+    times = {"before": before.isoformat()} | ({"committed_at": committed_at.isoformat()} if committed_at else {})
     add_tasks(
         {
             "task_type": DATE,
             "execute_time": before + _GRACE,
-            "parameters": {f"{subject}_ids": page, "before": before.isoformat()},
+            "parameters": {f"{subject}_ids": page, **times},
             "key": key,
         }
         for key, page in _pages(subject, ids, before)
@@ -83,12 +90,14 @@ def date_of_late_commit(before: datetime) -> datetime | None:
     return now if now - before < _KNOWN_FOR else None
 
 
-def date_articles(article_ids: Collection[int], before: datetime, committed_at: datetime) -> Verdict | None:
-    """Date what the transaction of a person has stored as of `before`, where that was not done."""
+def date_articles(
+    article_ids: Collection[int], before: datetime, committed_at: datetime, *, until: datetime
+) -> Verdict | None:
+    """Date what the transaction of a person has stored from `before` until then, where that was not done."""
     at_that_time = Q(*((name, before) for name in _DATED), _connector=Q.OR)
     undated = Article.objects.filter(at_that_time, pk__in=among(article_ids)).values_list("pk", flat=True)
     missing = set(undated)
-    return Postpone() if missing and missing - {*date_by_commit(missing, before, committed_at)} else None
+    return Postpone() if missing - {*date_by_commit(missing, before, committed_at, until=until)} else None
 
 
 def _within(name: str, window: Mapping[str, datetime]) -> Q:
@@ -132,7 +141,13 @@ def _date_many(article_ids: Collection[int], first: datetime, before: datetime) 
     """Whether the commit took so long that some had to be dated."""
     committed_at = read_database_clock()
     is_late = first < committed_at and committed_at - before >= TOLERANCE
-    if is_late and len(date_by_commit(article_ids, before, committed_at)) < len(article_ids):
-        return False  # someone has locked them, so a worker dates them
+    dated = date_by_commit(article_ids, before, committed_at) if is_late else article_ids
+    _note_dated(article_ids, before, committed_at, locked={*article_ids}.difference(dated))
+    return is_late and bool(dated)
+
+
+@retried
+def _note_dated(article_ids: Collection[int], before: datetime, committed_at: datetime, *, locked: set[int]) -> None:
+    """Leave those that someone has locked to a worker, which does not know when the commit was."""
     note_dated("article", article_ids, before)
-    return is_late
+    date_later("article", locked, before, committed_at=committed_at)

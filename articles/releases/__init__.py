@@ -28,5 +28,6 @@ from articles.releases.reconcile import (
 from articles.releases.run import (
     PATIENCE as PATIENCE,
     date_release as date_release,
+    date_release_by_worker as date_release_by_worker,
     release_due as release_due,
 )

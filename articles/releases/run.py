@@ -68,26 +68,44 @@ def _close(release: Release, now: datetime) -> None:
 
 
 @retried
-def date_release(release_id: int, committed_at: datetime, *, before: datetime | None = None) -> None:
+def date_release(release_id: int, committed_at: datetime) -> None:
     """Date a release, and what it showed readers, by its commit: they saw none of it before.
 
-    Articles that someone has locked are dated later, since a worker may not wait for an editor. Not a release that has
-    another time than `before`, if that is given.
+    Articles that someone has locked are dated later, since a worker may not wait for an editor.
     """
     release = lock_by_ids(Release, [release_id]).first()
     if release is None or release.status != Release.Status.PUBLISHED or release.published_at is None:
         return
-    if before not in (None, release.published_at):
-        return
     before = release.published_at
-    if before < committed_at:
-        members = _member_ids(release)
-        if locked := members - {*date_by_commit(members, before, committed_at)}:
-            date_later("article", locked, before)
-        at_once = release.publish_at == before  # by a person; another one keeps the time that it was scheduled for
-        times = {"published_at": committed_at, **({"publish_at": committed_at} if at_once else {})}
-        Release.objects.filter(pk=release.pk).update(**times)
+    _date_locked(release, before, committed_at)
     note_dated("release", [release.pk], before)
+
+
+@retried
+def date_release_by_worker(
+    release_id: int, before: datetime, committed_at: datetime, *, until: datetime
+) -> Postpone | None:
+    """The same for a release that has still the time `before`, and for what its transaction had stored `until` then.
+
+    Postponed while someone has the release: the process that dates it waits for the task, which must not wait for it.
+    """
+    release = lock_by_ids(Release, [release_id], skip_locked=True).first()
+    if release is None:
+        return Postpone() if Release.objects.filter(pk=release_id).exists() else None
+    if release.status == Release.Status.PUBLISHED and release.published_at == before:
+        _date_locked(release, before, committed_at, until=until)
+    return None
+
+
+def _date_locked(release: Release, before: datetime, committed_at: datetime, *, until: datetime | None = None) -> None:
+    if before >= committed_at:
+        return
+    members = _member_ids(release)
+    locked = members - {*date_by_commit(members, before, committed_at, until=until)}
+    date_later("article", locked, before, committed_at=committed_at)
+    at_once = release.publish_at == before  # by a person; another one keeps the time that it was scheduled for
+    times = {"published_at": committed_at, **({"publish_at": committed_at} if at_once else {})}
+    Release.objects.filter(pk=release.pk).update(**times)
 
 
 def date_release_on_commit(release: Release) -> None:

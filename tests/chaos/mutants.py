@@ -387,8 +387,8 @@ SHOWN = (
     _shown(
         "a release is dated by its commit",
         "articles/releases/run.py",
-        "    if before < committed_at:\n",
-        "    if not before:\n",
+        "    if before >= committed_at:\n",
+        "    if before:\n",
         ("tests/articles/releases",),
     ),
     _shown(

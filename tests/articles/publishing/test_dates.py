@@ -145,6 +145,7 @@ def test_a_worker_dates_a_release_whose_process_died_after_its_commit() -> None:
     assert one({Release.objects.get().published_at}) < committed
     work_later()
     assert one({Article.objects.get().goes_live_at, Release.objects.get().published_at}) >= committed
+    assert TaskInfoLog.objects.get(task_type=DATE).status == TaskInfoLog.Status.EXECUTED
 
 
 def test_a_worker_dates_an_article_whose_process_died_after_its_commit() -> None:
@@ -154,6 +155,20 @@ def test_a_worker_dates_an_article_whose_process_died_after_its_commit() -> None
     work_later()
     stored = Article.objects.get()
     assert one({stored.published_at, stored.publish_at, stored.goes_live_at, stored.text_changed_at}) >= committed
+
+
+def test_a_worker_dates_no_update_that_was_published_before_it_came() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", status=APPROVED)
+    committed = by_a_process_that_dies(lambda: publishing.publish_now(article, by=irene))
+    publishing.edit(article, by=irene, changes={"title": "Better"}, correction="It was wrong.")
+    publishing.submit(article, by=irene)
+    approve(article)
+    publishing.publish_update(article, by=irene)
+    seen = one({Article.objects.get().text_changed_at, Correction.objects.get().published_at})
+    work_later()
+    assert one({Article.objects.get().text_changed_at, Correction.objects.get().published_at}) == seen
+    assert one({Article.objects.get().published_at}) >= committed
 
 
 def test_what_a_process_has_dated_itself_no_worker_dates_again() -> None:

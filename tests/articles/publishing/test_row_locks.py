@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,8 @@ from django.db import OperationalError, connection, transaction
 from articles import publishing, releases
 from articles.models import Article, AuditEntry, Channel, Notification, Release, Tag
 from articles.roles import Role
-from articles.task_types import RELEASE, UPDATE
-from scheduling.database import lock_by_ids
+from articles.task_types import DATE, RELEASE, UPDATE
+from scheduling.database import lock_by_ids, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import run_due, sweep
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
@@ -210,6 +211,52 @@ def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: St
     eventually(lambda: Release.objects.get().status == Release.Status.PUBLISHED)
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 13
     assert worker.stop() == 0
+
+
+def date_later() -> None:
+    """Let a worker date what it can, at once."""
+    TaskInfo.objects.filter(task_type=DATE).update(execute_time=read_database_clock())
+    sweep(grace=0)
+    run_due(10)
+
+
+def test_what_is_locked_after_its_publication_gets_the_time_of_its_commit_and_not_of_its_release() -> None:
+    first, second, editor = make_article(status=APPROVED), make_article(status=APPROVED), make_editor()
+    release = make_release(second, by=editor)
+    actions: list[Callable[[], None]] = [
+        lambda: publishing.publish_now(first, by=editor),
+        lambda: releases.publish_release_now(release, by=editor),
+    ]
+    with another() as other:
+        for act in actions:
+            with transaction.atomic():
+                transaction.on_commit(lambda: other.execute("SELECT * FROM articles_article FOR UPDATE"))
+                act()
+                time.sleep(0.01)
+                committing = read_database_clock()
+            committed = read_database_clock()
+            time.sleep(0.05)
+            date_later()
+            other.execute("ROLLBACK")
+            other.execute("BEGIN")
+            date_later()
+            live = Article.objects.filter(status=Status.PUBLISHED).latest("published_at")
+            assert committing <= live.published_at <= committed  # type: ignore[operator]
+    assert not TaskInfo.objects.filter(task_type=DATE).exists()
+
+
+def test_dating_waits_for_no_user_of_a_release() -> None:
+    """The process that dates it has its row, and waits for the task: that would be a deadlock."""
+    release = make_release(make_article(status=APPROVED), by=make_editor())
+    with transaction.atomic():
+        releases.publish_release_now(release, by=make_editor("other"))
+        connection.run_on_commit.clear()
+    with another() as other, impatient():
+        other.execute("SELECT * FROM articles_release FOR UPDATE")
+        date_later()
+    assert TaskInfo.objects.get(task_type=DATE).leased_until is None  # nor is it refused
+    date_later()
+    assert not TaskInfo.objects.filter(task_type=DATE).exists()
 
 
 def test_editors_who_take_turns_with_an_article_do_not_keep_its_update_from_readers(stage: Stage) -> None:
