@@ -7,6 +7,7 @@ commit. Where its process dies before that, a worker does it, by a task that the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -104,13 +105,15 @@ def _within(name: str, window: Mapping[str, datetime]) -> Q:
     return Q(**{f"{name}__{lookup}": moment for lookup, moment in window.items()})
 
 
-def date_on_commit(article: Article, before: datetime) -> None:
-    """The same for an article that readers see after the action of a person, if its commit took long."""
+@contextmanager
+def dated_by_commit(article: Article, before: datetime) -> Iterator[None]:
+    """The same for a locked article that is stored in this block, if readers see it then and its commit takes long.
+
+    If this process dies before that, a worker does it. To be entered before what invalidates cached pages, which show
+    the time.
+    """
     transaction.on_commit(partial(_date, article, before), robust=True)
-
-
-def date_later_if_needed(article: Article, before: datetime) -> None:
-    """Have a worker do that if this process dies before; in the transaction, once the article has its values."""
+    yield
     if _counts_from(article, before):
         date_later("article", [article.pk], before)
 

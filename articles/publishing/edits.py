@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,6 +38,7 @@ from articles.models import (
 )
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
+from articles.publishing.dating import dated_by_commit
 from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
@@ -217,8 +219,9 @@ def _write(
 ) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
-    _check_times(article, others, by)
-    with recorded(Action.EDIT, article, by=by) as notes:
+    now = _check_times(article, others, by)
+    dated = nullcontext() if now is None else dated_by_commit(article, now)
+    with dated, recorded(Action.EDIT, article, by=by) as notes:
         old_author = article.author_id
         for name, value in others.items():
             setattr(article, name, value)
@@ -229,7 +232,7 @@ def _write(
         if article.author_id != old_author:
             notes.details["author"] = [old_author, article.author_id]
         _write_text(article, text, by, notes, note=note, correction=correction)
-        store_article(article)
+        store_article(article, now=now)
         renumber(article)
 
 
@@ -291,10 +294,11 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
         raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
 
 
-def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
+def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> datetime | None:
+    """Raise `InvalidSchedule` and so on for times among `changes`; the time of the database if there are any."""
     times = {name: changes[name] for name in TIMES & changes.keys()}
     if not times:
-        return
+        return None
     for value in times.values():
         if value is not None:
             checked_time(value)
@@ -312,3 +316,4 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> Non
         require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
         refuse_impossible(Transition.SET_EMBARGO, current)
     refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)
+    return now

@@ -22,6 +22,7 @@ from articles.audit import (
 )
 from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
+from articles.publishing.dating import dated_by_commit
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.store import store_article, store_update
@@ -107,10 +108,11 @@ def _locked(article_id: int) -> Article:
 def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     article = _locked(article_id)
     subject, revision = under_review(article)
-    with recorded(Action.REVIEWED, article, by=None) as notes:
+    now = read_database_clock()
+    with dated_by_commit(article, now), recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
-        settle(subject, TransitionContext(read_database_clock(), notes), revision)
-        store_article(article)
+        settle(subject, TransitionContext(now, notes), revision)
+        store_article(article, now=now)
 
 
 def review_again_soon() -> None:

@@ -17,7 +17,7 @@ from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, W
 from articles.models import Article, Update, status_at
 from articles.permissions import require as require
 from articles.publishing.by_clock import follow_clock
-from articles.publishing.dating import date_later_if_needed, date_on_commit
+from articles.publishing.dating import dated_by_commit
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.store import store_article
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
@@ -81,11 +81,9 @@ def transition(
             follow_clock(article, now)
         refuse_impossible(transition, position(article))
         refuse_held(transition, [article.pk])
-        date_on_commit(article, now)  # before what invalidates the cached pages that show the time
-        with recorded(transition, article, by=by) as notes:
+        with dated_by_commit(article, now), recorded(transition, article, by=by) as notes:
             yield TransitionContext(now, notes)
             store_article(article, now=now)
-            date_later_if_needed(article, now)
 
 
 def lock(article: Article) -> None:

@@ -18,7 +18,16 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import sweep
 from scheduling.workers.worker import Worker
-from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    EARLY,
+    allow_automatic_approval,
+    approve,
+    make_article,
+    make_editor,
+    make_release,
+    soon,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,6 +108,21 @@ def test_what_a_person_publishes_has_the_time_of_its_commit() -> None:
 def test_what_a_person_approves_late_stands_where_readers_got_it() -> None:
     article = make_article("Late", publish_at=soon(minutes=-1), status=Article.Status.MANUAL_REVIEW)
     committing = in_a_long_transaction(lambda: approve(article))
+    assert Article.objects.get().goes_live_at >= committing
+
+
+def test_what_an_edit_lets_go_live_stands_where_readers_got_it() -> None:
+    irene = make_editor("irene")
+    article = make_article("New", publish_at=soon(minutes=-1), embargo_until=soon(hours=1), status=APPROVED)
+    lift = {"embargo_until": None}
+    committing = in_a_long_transaction(lambda: publishing.edit(article, by=irene, changes=lift))
+    assert Article.objects.get().goes_live_at >= committing
+
+
+def test_what_a_worker_approves_late_stands_where_readers_got_it() -> None:
+    allow_automatic_approval()
+    article = make_article("Late", publish_at=soon(minutes=-1), status=Article.Status.SUBMITTED)
+    committing = in_a_long_transaction(lambda: publishing.review_submitted(article.pk, needs_reviewer=False))
     assert Article.objects.get().goes_live_at >= committing
 
 
