@@ -1,4 +1,4 @@
-"""Runs the measures and writes docs/benchmarks.md."""
+"""Runs the measures and writes var/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.stand import Servers, machine
 from bench.versions import versions
 from tests.harness import base_dir
 
-PAGE = base_dir / "docs" / "benchmarks.md"
+PAGE = base_dir / "var" / "benchmarks.md"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Writes results into docs/benchmarks.md: a section for each measure, with tables and a plot."""
+"""Writes results into a page: a section for each measure, with tables and a plot."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def write(page: Path, measure: Measure, results: Results, note: str) -> None:
 
 
 def write_section(page: Path, name: str, text: str) -> None:
-    """Replace the text between the markers of this name, or add both."""
-    page.write_text(replaced(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+    """Replace the text between the markers of this name, or add both, and the page."""
+    page.parent.mkdir(parents=True, exist_ok=True)
+    before = page.read_text(encoding="utf-8") if page.exists() else "# Benchmarks\n"
+    page.write_text(replaced(before, name, text), encoding="utf-8")
 
 
 def replaced(page: str, name: str, text: str) -> str:

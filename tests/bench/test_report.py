@@ -61,8 +61,8 @@ def test_a_section_replaces_its_predecessor_and_leaves_the_rest() -> None:
 
 def test_the_page_shows_tables_goals_and_plot(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
-    page.write_text("# Benchmarks\n")
     write(page, measure(), RESULTS, "Today.")
+    assert page.read_text().startswith("# Benchmarks\n")
     assert "## A sample" in page.read_text()
     assert "![A sample](benchmarks/sample.svg)" in page.read_text()
     drawn = ElementTree.parse(tmp_path / "benchmarks" / "sample.svg").getroot()

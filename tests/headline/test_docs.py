@@ -11,6 +11,7 @@ from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
 from articles.review.checks import NAMES
+from bench.measures import MEASURES
 from scheduling.conf import Settings
 from tests.harness import base_dir
 
@@ -120,3 +121,10 @@ def test_the_package_map_shows_the_floors_of_the_import_contract() -> None:
 
 def test_the_readme_names_the_two_commands() -> None:
     assert re.findall(r"^make \w+", read("README.md"), re.MULTILINE)[:2] == ["make run", "make test"]
+
+
+def test_every_measure_that_the_benchmarks_name_is_there() -> None:
+    groups = re.findall(r"\(((?:`[a-z\d-]+`(?:, )?)+)\)", read("docs/benchmarks.md"))
+    named = set(re.findall(r"[a-z\d-]+", " ".join(groups)))
+    assert "idle" in named
+    assert named - {measure.name for measure in MEASURES} == set()
