@@ -16,6 +16,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import connection, router
 from django.utils.translation import gettext as _
 
+from scheduling import problems
 from scheduling.conf import Settings, conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.identity import database_location
@@ -213,8 +214,11 @@ def check_redis(app_configs: object, databases: Collection[str] | None, **option
     try:
         info = queue.server_info()
     except QueueUnavailable as error:
-        hint = f"Tasks run from the database until Redis answers, up to {conf.DATABASE_POLL_INTERVAL:g} s late."
-        return [checks.Warning(str(error), hint=hint, id="scheduling.W020")]
+        found = problems.found({"redis": problems.state_of(error)})
+        return [
+            checks.Warning(f"{problem.text} ({error})", hint=str(problem.advice), id="scheduling.W020")
+            for problem in found
+        ]
     finally:
         queue.close()
     return [

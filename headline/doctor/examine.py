@@ -35,7 +35,7 @@ _MODULES = ("headline.", "scheduling.", "articles.", "django.core.checks.securit
 """Modules whose system checks are about the installation, not the code."""
 
 _IGNORED = frozenset({"scheduling.W020", "security.W001", "security.W004", "security.W006", "security.W022"})
-"""W020 is also found by readiness; the others are about headers that a proxy may set."""
+"""W020 is one of `scheduling.problems`, as found by readiness; the others are about headers that a proxy may set."""
 
 _AREAS = {
     "scheduling.E01": Area.DATABASE,
@@ -68,9 +68,7 @@ def examine(*, outward: bool) -> list[Finding]:
         skipped = {Area.CLOCK, Area.DATABASE, Area.REDIS, Area.WORKERS}
     else:
         report = health.report()
-        shown = (problem for problem in problems.found(report) if problem.code != problems.WORKER_CLOCK_OFF)
-        found = [problem.finding(report) for problem in shown]
-        found += [*_run(_IN_DATABASE), *_run(_LOCAL), *_system_checks(["default"])]
+        found = [*problems.findings(report), *_run(_IN_DATABASE), *_run(_LOCAL), *_system_checks(["default"])]
         skipped = set()
     if outward:
         found += _run(_OUTWARD)

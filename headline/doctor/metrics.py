@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
@@ -23,23 +23,19 @@ from prometheus_client.registry import Collector
 
 from articles.cache import write_request_metrics
 from articles.publishing import count_unscheduled
-from headline.doctor.probes import WAIT_TIMEOUT, Probe, clock_offset
+from headline.doctor.probes import WAIT_TIMEOUT, Probe
 from headline.operators import is_operator
-from scheduling import registry
+from scheduling import problems, registry
 from scheduling.conf import conf
 from scheduling.database import Trouble, read_database_clock
 from scheduling.metrics import of_workers
 from scheduling.services.measuring import (
-    Refused,
     Topic,
     due_by_topic,
     failed_by_type,
     failing_by_type,
     overdue_by_topic,
-    refused_work,
     worker_metrics,
-    workers,
-    works_without_redis,
 )
 
 Sample = tuple[dict[str, str], float]
@@ -81,21 +77,23 @@ class TaskCollector(Collector):
 
 def _collect() -> list[Metric]:
     now = read_database_clock()
-    coming, alive = now + timedelta(seconds=conf.PRELOAD_WINDOW), workers(now)
+    coming, figures = now + timedelta(seconds=conf.PRELOAD_WINDOW), problems.figures(now)
+    found = {problem.code for problem in problems.found(figures)}
     return [
         _gauge("tasks_ready", "Pending tasks whose due time has passed", _by_topic(due_by_topic(now))),
         _gauge("tasks_due", "Pending tasks due within the preload window", _by_topic(due_by_topic(coming))),
         _gauge("tasks_overdue", "Tasks that are overdue", _by_topic(overdue_by_topic(now))),
         _gauge("tasks_failing", "Pending tasks whose last attempt failed", _by_type(failing_by_type())),
         _gauge("tasks_failed", "Dead tasks, which wait for a user to retry them", _by_type(failed_by_type())),
-        _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(refused_work(now))),
+        _gauge("trouble", "1 while the database or a worker's machine refuses work", _by_trouble(figures["trouble"])),
         _gauge(
             "clock_offset_seconds",
             "How far the database's clock is ahead",
-            [({}, clock_offset())],
+            [({}, figures["clock_offset_seconds"])],
         ),
-        _gauge("workers_alive", "Workers with a recent heartbeat", [({}, alive.count)]),
-        _gauge("queue_degraded", "1 while a worker works without Redis", [({}, works_without_redis(alive))]),
+        _gauge("workers_alive", "Workers with a recent heartbeat", [({}, figures["workers"])]),
+        _gauge("problem", "1 while the engine has this problem", _by_code(found)),
+        _gauge("queue_degraded", "1 while a worker works without Redis", [({}, "worker_without_redis" in found)]),
         _gauge("articles_unscheduled", "Approved articles due soon that have no task", [({}, _unscheduled(now))]),
         *of_workers(worker_metrics(now)),
     ]
@@ -135,11 +133,16 @@ def _by_type(counts: Counter[str]) -> Iterator[Sample]:
         yield {"task_type": task_type}, count
 
 
-def _by_trouble(refused: Iterable[Refused]) -> Iterator[Sample]:
+def _by_trouble(refused: Collection[str]) -> Iterator[Sample]:
     """All kinds, also with 0, so that alerts resolve."""
-    found = {one.trouble for one in refused}
     for trouble in Trouble:
-        yield {"kind": trouble.value}, trouble in found
+        yield {"kind": trouble.value}, trouble.value in refused
+
+
+def _by_code(found: Collection[str]) -> Iterator[Sample]:
+    """All that the database shows, as above."""
+    for code in dict.fromkeys(problem.code for problem in problems.PROBLEMS if problem.area != "redis"):
+        yield {"code": code}, code in found
 
 
 _figures = Probe(_collect)

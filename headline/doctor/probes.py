@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import asdict
@@ -31,26 +30,15 @@ from headline.accounts.address import uncounted_proxy
 from headline.doctor import problems
 from headline.media_probe import media_is_writable
 from headline.operators import is_on_this_machine, is_operator
-from scheduling import registry
-from scheduling.conf import conf
+from scheduling import problems as engine
 from scheduling.database import causes, read_database_clock
-from scheduling.exceptions import QueueFull, QueueRefused, QueueUnavailable
 from scheduling.incidents import incidents
-from scheduling.queues import get_queue
-from scheduling.services.measuring import (
-    count_failed,
-    failing_by_type,
-    lateness,
-    overdue_by_topic,
-    refused_work,
-    workers,
-)
+from scheduling.services.measuring import count_failed, lateness
 
 logger = logging.getLogger(__name__)
 
 WAIT_TIMEOUT = 2.0  #: seconds a probe waits for the database and for Redis
 _REFUSALS = frozenset({"AuthenticationError", "AuthorizationError", "NoPermissionError"})  # of Redis clients
-FAILING_LIMIT = 1_000  #: where counting failing tasks stops
 LATENESS_MINUTES = 15  #: minutes of the lateness figures
 
 
@@ -96,7 +84,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Readiness: the status and problems, without names, addresses or contents."""
     figures = report()
-    codes = [problem.code for problem in problems.found(figures)]
+    codes = problems.codes(figures)
     status = "unusable" if figures["database"] != "ok" else "degraded" if codes else "ready"
     shown = dict(figures) if is_on_this_machine(request) or is_operator(request) else {}
     shown.pop("proxy_not_counted", None)
@@ -107,7 +95,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return response
 
 
-def report() -> problems.Report:
+def report() -> dict[str, Any]:
     """The state of the database, Redis, the cache and the workers, after two seconds at most."""
     redis, cache, media, figures = futures = [_redis.start(), _cache.start(), _media.start(), _database.start()]
     wait(futures, WAIT_TIMEOUT)
@@ -135,20 +123,6 @@ def _result(name: str, future: Future[Any], otherwise: Any) -> Any:
     return result
 
 
-def _check_redis() -> str:
-    if not conf.REDIS_URL:
-        return "unused"
-    try:
-        get_queue().ping()
-    except QueueFull:
-        return "full"
-    except QueueRefused:
-        return "refused"
-    except QueueUnavailable:
-        return "unreachable"
-    return "ok"
-
-
 def _check_cache() -> str:
     """Whether the response cache accepts writes; a full one may still respond."""
     if not settings.REDIS_CACHE_URL:
@@ -171,35 +145,14 @@ def _check_media() -> str:
     return "ok" if media_is_writable() else "unwritable"
 
 
-def clock_offset() -> float:
-    """Seconds by which the database's clock is ahead of this machine's, within the duration of the query."""
-    before = time.time()
-    database_time = read_database_clock().timestamp()
-    return round(database_time - (before + time.time()) / 2, 3)
-
-
 def check_database() -> dict[str, Any]:
-    """Figures of the database and the engine; each takes a few milliseconds, however many tasks there are."""
+    """Figures of the engine: those of its problems, and how many tasks failed and how late they ran."""
     now = read_database_clock()
-    alive, late = workers(now), lateness(now, LATENESS_MINUTES)
-    handled, overdue = registry.task_types() | alive.task_types, overdue_by_topic(now)
-    mine = sum(count for (task_type, _), count in overdue.items() if task_type in handled)
-    return {
-        "queue": sorted(alive.queues),
-        "workers": alive.count,
-        "heartbeat_age_seconds": alive.last_sign,
-        "overdue": mine,
-        "overdue_unclaimed": overdue.total() - mine,
-        "failing": failing_by_type(FAILING_LIMIT).total(),
-        "failed": count_failed(),
-        "trouble": {one.trouble.value: str(one.trouble.label) for one in refused_work(now)},
-        "clock_offset_seconds": clock_offset(),
-        "worker_clock_offsets_seconds": [round(offset, 3) for offset in alive.clock_offsets],
-        "lateness_ms": asdict(late),
-    }
+    more = {"failed": count_failed(), "lateness_ms": asdict(lateness(now, LATENESS_MINUTES))}
+    return engine.figures(now) | more
 
 
-_redis = Probe(_check_redis)
+_redis = Probe(engine.redis_state)
 _cache = Probe(_check_cache)
 _media = Probe(_check_media)
 _database = Probe(check_database)

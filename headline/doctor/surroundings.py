@@ -21,10 +21,10 @@ from django.utils.translation import gettext as _
 from articles.cache import refused_purges
 from headline import env
 from headline.doctor.findings import Area, Finding, Level
-from headline.doctor.problems import CLOCK_LIMIT
 from scheduling.conf import conf
 from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
+from scheduling.problems import CLOCK_LIMIT
 
 if TYPE_CHECKING:  # it imports MySQLdb, which an installation on SQLite may lack
     from scheduling.database.mysql.servers import Server

@@ -28,13 +28,9 @@ from scheduling.services.measuring import (
     LateHours as LateHours,
     Lateness as Lateness,
     Refused as Refused,
-    Workers as Workers,
     lateness_by_hour as lateness_by_hour,
     overdue_before as overdue_before,
-    overdue_by_topic as overdue_by_topic,
     refused_work as refused_work,
-    workers as workers,
-    works_without_redis as works_without_redis,
 )
 from scheduling.services.refreshing import RefreshReport as RefreshReport, refresh as refresh, sweep as sweep
 from scheduling.services.running import RunReport as RunReport, run_due as run_due, run_once as run_once

@@ -202,8 +202,3 @@ def worker_metrics(now: datetime) -> dict[str, list[dict[str, Any]]]:
     """The metrics of live workers, by name."""
     alive = WorkerHeartbeat.objects.alive(now).order_by("name")
     return {name: rows or [] for name, rows in alive.values_list("name", "metrics")}
-
-
-def works_without_redis(alive: Workers) -> bool:
-    """Whether some of these workers use the database queue although Redis is configured."""
-    return bool(conf.REDIS_URL) and "database" in alive.queues

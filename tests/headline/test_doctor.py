@@ -103,7 +103,7 @@ def test_sentences_of_our_system_checks_are_in_the_language_of_the_page(settings
 
 @pytest.mark.parametrize(("seconds", "level"), [(0.02, Level.OK), (0.5, Level.WARNING), (-5, Level.FAILURE)])
 def test_the_clock(monkeypatch: pytest.MonkeyPatch, seconds: float, level: Level) -> None:
-    monkeypatch.setattr("headline.doctor.probes.clock_offset", lambda: seconds)
+    monkeypatch.setattr("scheduling.problems.clock_offset", lambda: seconds)
     assert only(Area.CLOCK)[0] == level
 
 

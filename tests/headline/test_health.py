@@ -316,7 +316,7 @@ def test_only_operators_see_figures(client: Client, settings: Any) -> None:
 
 def test_a_wrong_clock_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = read_database_clock() + timedelta(hours=1)
-    monkeypatch.setattr("headline.doctor.probes.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
+    monkeypatch.setattr("scheduling.problems.clock_offset", lambda: (ahead - read_database_clock()).total_seconds())
     report = client.get("/readyz").json()
     assert "clock_off" in report["problems"]
     assert 3500 < report["clock_offset_seconds"] <= 3600

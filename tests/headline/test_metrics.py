@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from articles.cache import request_metrics
 from headline.doctor.probes import Probe
+from scheduling import problems
 from scheduling.database import read_database_clock
 from scheduling.metrics import refreshed
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
@@ -25,7 +26,7 @@ from scheduling.workers.maintenance import Maintenance
 from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, make_article, soon
 from tests.conftest import serving
-from tests.harness import PATIENCE, eventually
+from tests.harness import PATIENCE, base_dir, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -179,9 +180,20 @@ def test_only_the_token_or_a_listed_network_gives_access(
 
 def test_the_clock_offset_is_measured(figures: Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = read_database_clock() + timedelta(hours=1)
-    monkeypatch.setattr("headline.doctor.probes.read_database_clock", lambda: ahead)
+    monkeypatch.setattr("scheduling.problems.read_database_clock", lambda: ahead)
     ((_labels, offset),) = figures("clock_offset_seconds")
     assert 3500 < offset < 3700
+
+
+def test_the_alert_rules_read_the_problems_that_probes_and_screens_name(figures: Figures) -> None:
+    shown = {labels["code"]: value for labels, value in figures("problem")}
+    assert (shown["no_worker"], shown["overdue"]) == (1, 0)
+    rules = (base_dir / "deploy" / "prometheus" / "alerts.yml").read_text()
+    read = {code for codes in re.findall(r"headline_problem{code=~?\"([\w|]+)\"}", rules) for code in codes.split("|")}
+    assert len(read) == 4 and read <= shown.keys()
+    for problem in problems.PROBLEMS:
+        if problem.code in ("no_worker", "worker_without_redis"):
+            assert f"summary: {problem.text}" in rules
 
 
 def test_metrics_of_several_processes_add_up() -> None:

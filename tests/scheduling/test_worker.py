@@ -17,7 +17,8 @@ from django.db import OperationalError, connection
 
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
-from scheduling.services import add_tasks, cancel_tasks, workers
+from scheduling.services import add_tasks, cancel_tasks
+from scheduling.services.measuring import workers
 from tests.chaos.proxy import Proxy
 from tests.conftest import Manage, StartManage, database_environment
 from tests.harness import Process, eventually, free_port

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _, ngettext
@@ -11,31 +11,19 @@ from django.utils.translation import gettext as _, ngettext
 from articles.models import Article, Release, Update
 from articles.permissions import may_see_system, reads_articles
 from articles.publishing import Actor
-from articles.task_types import OF_ARTICLES, RELEASE
+from articles.task_types import OF_ARTICLES
 from articles.text import format_time_briefly, format_time_exactly
-from scheduling import registry
+from scheduling import problems, registry
 from scheduling.database import COUNT_LIMIT
-from scheduling.services import (
-    FAILED,
-    FAILING,
-    FoundTask,
-    Refused,
-    Workers,
-    find_tasks,
-    overdue_by_topic,
-    refused_work,
-    workers,
-    works_without_redis,
-)
+from scheduling.problems import Figures
+from scheduling.services import FAILED, FAILING, FoundTask, Refused, find_tasks, refused_work
 
-START_COMMAND = "python manage.py poll --forever"
-LIST_COMMAND = "python manage.py tasks list --status overdue"
-SHOWN = 5
+FAILURES_LISTED = 5
 
 
 @dataclass(frozen=True)
 class Health:
-    """State of the service: sentences, advice, and technical details for operators."""
+    """State of the service: sentences, advice, and the database's own words for operators."""
 
     is_well: bool
     sentences: Sequence[str]
@@ -57,25 +45,26 @@ class Failure:
 
 
 def health(by: Actor, now: datetime) -> Health:
-    """State of the service and what waits for it; the repair command is shown to operators only."""
-    found = _health(by, now)
-    return found if found.is_well else replace(found, sentences=[*found.sentences, *_waiting(now)])
-
-
-def _health(by: Actor, now: datetime) -> Health:
-    if refused := refused_work(now):
-        return _refusing(refused, by)
-    found = workers(now)
-    if not found.count:
-        return _without_worker(found, by)
-    without_redis = [_("Redis cannot be reached.")] if works_without_redis(found) else []
-    if overdue := _overdue_publications(now):
-        late = _late(overdue, found, by)
-        return replace(late, sentences=[*without_redis, *late.sentences])
-    if without_redis:
-        advice = _("The workers continue without it. Articles may be recorded up to a quarter of a second later.")
-        return Health(False, without_redis, [advice])
-    return Health(True, [_answered(found)])
+    """Problems of the engine and what waits for it; how to repair them is shown to operators only."""
+    figures = problems.figures(now)
+    found = [problem for problem in problems.found(figures) if problem.code != "failing"]  # `failures` lists them
+    if not found:
+        return Health(True, [_answered(figures)])
+    sentences = [*(problem.sentence(figures) for problem in found), *_heartbeat(figures), *_waiting(now)]
+    effect = []
+    if any(problem.is_failure for problem in found):
+        effect.append(
+            _(
+                "Nothing is lost: approved articles still go live on time, but updates, releases and notifications "
+                "wait until this is repaired."
+            )
+        )
+    refused = refused_work(now) if figures["trouble"] else []
+    sentences += filter(None, map(_delay, refused))
+    if not may_see_system(by):
+        return Health(False, sentences, [*effect, _("Contact the server administrator.")])
+    advice = dict.fromkeys(str(problem.advice) for problem in found)
+    return Health(False, sentences, [*effect, *advice], "\n".join({one.error: None for one in refused if one.error}))
 
 
 def _waiting(now: datetime) -> Iterator[str]:
@@ -98,68 +87,32 @@ def failures(by: Actor) -> list[Failure]:
     """Failing and dead tasks, for operators and users who may see them."""
     if not (may_see_system(by) or by.has_perm("articles.publish_article")):  # type: ignore[union-attr]
         return []
-    found = [*find_tasks(FAILING, limit=SHOWN), *find_tasks(FAILED, limit=SHOWN)][:SHOWN]
+    found = [*find_tasks(FAILING, limit=FAILURES_LISTED), *find_tasks(FAILED, limit=FAILURES_LISTED)][:FAILURES_LISTED]
     titles = _titles(found) if reads_articles(by) else {}
     return [_failure(task, titles) for task in found]
 
 
-def _refusing(refused: list[Refused], by: Actor) -> Health:
-    """A sentence for each kind of write refused by the database; its error message is for operators."""
-    advice = _(
-        "Nothing is lost. Due tasks are retried every few seconds and complete once this is "
-        "repaired. Approved articles still go live on time."
-    )
-    words = "\n".join(dict.fromkeys(one.error for one in refused if one.error))
-    return Health(False, [_refusal_text(one) for one in refused], [advice], words if may_see_system(by) else "")
-
-
-def _refusal_text(refused: Refused) -> str:
-    sentence = str(refused.trouble.label)
+def _delay(refused: Refused) -> str:
+    """Since when which tasks wait; empty if no worker says so."""
     if refused.since is None:
-        return sentence
+        return ""
     kinds = _(", ").join(sorted(registry.label_of(task_type) for task_type in refused.task_types))
-    values = {"sentence": sentence, "time": format_time_briefly(refused.since), "kinds": kinds}
-    return _("%(sentence)s Delayed since %(time)s: %(kinds)s.") % values
+    return _("Delayed since %(time)s: %(kinds)s.") % {"time": format_time_briefly(refused.since), "kinds": kinds}
 
 
-def _without_worker(found: Workers, by: Actor) -> Health:
-    sentence = _("Publishing service: no worker is running.")
-    if found.last_sign is not None:
-        sentence = _("Publishing service: no worker is running. Last heartbeat %(time)s.") % {
-            "time": ago(found.last_sign)
-        }
-    advice = _("Approved articles still go live on time, but updates, releases and notifications wait for a worker.")
-    if may_see_system(by):
-        return Health(False, [sentence], [advice, _("Start a worker with:")], START_COMMAND)
-    return Health(False, [sentence], [advice, _("Contact the server administrator.")])
+def _heartbeat(figures: Figures) -> Iterator[str]:
+    """When a worker was last seen; nothing if none ever was."""
+    if (age := figures["heartbeat_age_seconds"]) is not None:
+        yield _("Last heartbeat %(time)s.") % {"time": ago(age)}
 
 
-def _overdue_publications(now: datetime) -> int:
-    """How many tasks of articles and releases are overdue, up to `COUNT_LIMIT` of each topic."""
-    counts = overdue_by_topic(now).items()
-    return sum(count for (task_type, _priority), count in counts if task_type in (*OF_ARTICLES, RELEASE))
-
-
-def _late(overdue: int, found: Workers, by: Actor) -> Health:
-    """A worker that is busy, frozen or cut off still counts as running."""
-    sentence = ngettext(
-        "Publishing service: %(count)d task is overdue. Last heartbeat %(time)s.",
-        "Publishing service: %(count)d tasks are overdue. Last heartbeat %(time)s.",
-        overdue,
-    ) % {"count": overdue, "time": ago(found.last_sign or 0)}
-    advice = [_("Approved articles still go live on time, but notifications and other follow-up tasks wait.")]
-    if may_see_system(by):
-        return Health(False, [sentence], [*advice, _("List them with:")], LIST_COMMAND)
-    return Health(False, [sentence], advice)
-
-
-def _answered(found: Workers) -> str:
-    time = ago(found.last_sign or 0)
-    if found.count == 1:
+def _answered(figures: Figures) -> str:
+    time, count = ago(figures["heartbeat_age_seconds"] or 0), figures["workers"]
+    if count == 1:
         return _("Publishing service: OK. Last heartbeat %(time)s.") % {"time": time}
-    text = ngettext("%(count)d worker", "%(count)d workers", found.count)
+    text = ngettext("%(count)d worker", "%(count)d workers", count)
     return _("Publishing service: OK. %(workers)s, last heartbeat %(time)s.") % {
-        "workers": text % {"count": found.count},
+        "workers": text % {"count": count},
         "time": time,
     }
 
