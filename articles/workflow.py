@@ -89,6 +89,11 @@ class TransitionRule:
         """Whether an article's form has a button for it and the `article` command takes it."""
         return self.input not in (Input.MINUTES, Input.EMBARGO)
 
+    @property
+    def is_confirmed_first(self) -> bool:
+        """Whether a page asks before it is made, or asks for its reason or notice."""
+        return bool(self.confirmation) or self.input in (Input.REASON, Input.NOTICE)
+
 
 WAITING = frozenset(Status.waiting())
 UNAPPROVED = frozenset(Status.unapproved())

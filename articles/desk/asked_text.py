@@ -62,14 +62,9 @@ _ASKED: Mapping[Transition, AskedText] = {
 }
 
 
-def needs_text(transition: Transition) -> bool:
-    """Whether its confirmation asks for a text."""
-    return transition in _ASKED
-
-
 def asked_text(request: HttpRequest) -> AskedText | None:
     """The text that the pressed transition needs, with what was entered; None if it needs none."""
-    found = next((_ASKED[one] for one in pressed(request) if needs_text(one)), None)
+    found = next((_ASKED[one] for one in pressed(request) if one in _ASKED), None)
     return found and found.answered(_entered(request))
 
 

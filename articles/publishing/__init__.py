@@ -12,7 +12,6 @@ from articles.publishing.autosave import (
     mark_present as mark_present,
     prune_autosaves as prune_autosaves,
     save_autosave as save_autosave,
-    submit_form as submit_form,
 )
 from articles.publishing.bulk import (
     advance_bulk_action as advance_bulk_action,
@@ -36,6 +35,7 @@ from articles.publishing.comparison import (
     compare_texts as compare_texts,
 )
 from articles.publishing.comparison_in_words import notes as notes
+from articles.publishing.consequences import Unconfirmed as Unconfirmed, consequences as consequences
 from articles.publishing.dating import (
     date_articles as date_articles,
     date_by_commit as date_by_commit,
@@ -55,6 +55,7 @@ from articles.publishing.edits import (
     store_rejected_edit as store_rejected_edit,
 )
 from articles.publishing.foreign_media import with_own_images as with_own_images
+from articles.publishing.form import SentForm as SentForm, apply_form as apply_form
 from articles.publishing.holds import (
     held as held,
     held_transitions as held_transitions,

@@ -380,7 +380,7 @@ SHOWN = (
     _shown(
         "an approval after the time asks first",
         "articles/desk/review/decision.py",
-        "                _ask_first(request, article)\n",
+        "                _refuse_unconfirmed(request, article)\n",
         "",
         _REVIEW,
     ),

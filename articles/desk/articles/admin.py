@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from datetime import datetime
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -20,7 +19,7 @@ from articles.desk.articles.history import HistoryScreens
 from articles.desk.articles.templates import writers_of_template
 from articles.desk.asked_text import text_to_try
 from articles.desk.autocomplete import ChoosingScreens
-from articles.desk.confirmation import Unconfirmed, ask_first, question
+from articles.desk.confirmation import is_confirmed, question
 from articles.desk.editor.assets import script_config, with_nonce
 from articles.desk.editor.autosave import (
     AutosaveAdmin,
@@ -54,8 +53,8 @@ from articles.exceptions import ArticleError, EditConflict, RevisionChanged, Sta
 from articles.models import Article, SubmittedForm, named_among_all
 from articles.pages import newest_text
 from articles.permissions import EDIT_ANY, allows
-from articles.publishing import Actor, drop_autosave, for_review
-from articles.workflow import TRANSITIONS, Input, Subject, Transition
+from articles.publishing import Actor
+from articles.workflow import Transition
 from scheduling.database import read_database_clock
 
 Status = Article.Status
@@ -154,13 +153,13 @@ class ArticleAdmin(  # type: ignore[misc]
         try:
             self._copy_images(request, object_id)
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except Unconfirmed as asked:
+        except publishing.Unconfirmed as asked:
             return question(request, self.get_object(request, object_id) if object_id else None, asked)
         except publishing.FormSubmitted as earlier:
             return self._submitted_before(request, earlier.form)
         except (RevisionChanged, StageChanged) as refusal:
             article = Article.objects.get(pk=number_or_zero(object_id))
-            for_review(article)
+            publishing.for_review(article)
             self.message_user(request, str(refusal), messages.ERROR)
             return _back_to(article)
         except ArticleError as refusal:
@@ -227,32 +226,8 @@ class ArticleAdmin(  # type: ignore[misc]
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
-        """Save the edits, then make the transition of the pressed button."""
-        typed = form.cleaned_data
-        before = Article.objects.select_related("update").filter(pk=obj.pk).first()
-        if change and Transition.APPROVE in pressed(request):
-            publishing.require_newest(obj, typed.get("base"))
-        if change:
-            words = {"note": typed["note"], "correction": typed["correction"]}
-            seen = None if _overwrites_nothing(request, form) else form.seen_version()
-            publishing.edit(obj, by=request.user, changes=_written(request, form), seen=seen, **words)
-        else:
-            obj.author = obj.author or cast(Any, request.user)
-            submitted = publishing.submit_form(window_of(request), by=request.user, digest=digest_of(request))
-            publishing.create(obj, by=request.user, tags=typed["tags"], written_by=writers_of_template(request))
-            submitted.article = obj
-            submitted.save(update_fields=["article"])
-        if form.is_edited("update_at") and Transition.SCHEDULE_UPDATE not in pressed(request):
-            _set_update_time(obj, typed["update_at"], request.user)
-        for transition in pressed(request):
-            given = {
-                **_given(transition, obj, typed),
-                "stage": request.POST.get("review_stage"),
-                **text_to_try(request),
-            }
-            publishing.perform(transition, obj, by=request.user, **given)
-        drop_autosave(window_of(request), by=request.user)
-        ask_first(request, obj, before, form.changed_data)
+        """Apply the form, and say what was done."""
+        publishing.apply_form(obj, _sent(request, form), by=request.user, confirmed=is_confirmed(request))
         if Transition.SUBMIT in pressed(request) and (lacks := lacking(draft_of(obj))):
             text = _("Submitted without: %(fields)s. Add these before it is approved.")
             self.message_user(request, text % {"fields": gettext(", ").join(lacks)}, messages.WARNING)
@@ -262,9 +237,8 @@ class ArticleAdmin(  # type: ignore[misc]
         self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
         if tags := form.taken_out():
             text = _("Removed from the text, because browsers might run it: %(tags)s")
-            self.message_user(
-                request, text % {"tags": gettext(", ").join(f"<{tag}>" for tag in tags)}, messages.WARNING
-            )
+            shown = gettext(", ").join(f"<{tag}>" for tag in tags)
+            self.message_user(request, text % {"tags": shown}, messages.WARNING)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Do nothing: tags are part of the text, which `save_model` has saved."""
@@ -290,36 +264,19 @@ def _only_read(article: Article | None, by: Actor) -> dict[str, Row]:
     return {**text, **({} if allows(EDIT_ANY, by) else {"author": author_shown})}
 
 
-def _set_update_time(article: Article, moment: datetime | None, by: Actor) -> None:
-    if moment is None:
-        publishing.unschedule_update(article, by=by)
-    else:
-        publishing.schedule_update(article, publish_at=moment, by=by, at_once=False)
-
-
-def _given(transition: Transition, article: Article, typed: dict[str, Any]) -> dict[str, Any]:
-    """The input of a transition, from the fields of the form."""
-    rule = TRANSITIONS[transition]
-    time = typed.get("publish_at" if rule.subject is Subject.ARTICLE else "update_at")
-    given: dict[str, Any] = {"publish_at": time, "at_once": False}
-    return {**given, "revision": for_review(article).number} if rule.input is Input.REVISION else given
-
-
-def _overwrites_nothing(request: HttpRequest, form: ArticleForm) -> bool:
-    """Whether nothing is edited and readers see nothing that the user has not seen; also of a form sent again."""
-    if form.edits():
-        return False
-    if transitions := pressed(request):
-        return all(TRANSITIONS[transition].is_removal for transition in transitions)
-    return not form.cleaned_data["correction"] and not form.is_edited("update_at")
-
-
-def _written(request: HttpRequest, form: ArticleForm) -> dict[str, Any]:
-    """The edited fields; a publish time equal to the scheduled one is no edit."""
-    changes = form.edits()
-    if Transition.SCHEDULE in pressed(request):
-        changes.pop("publish_at", None)
-    return changes
+def _sent(request: HttpRequest, form: ArticleForm) -> publishing.SentForm:
+    return publishing.SentForm(
+        window=window_of(request),
+        digest=digest_of(request),
+        transitions=pressed(request),
+        values=form.cleaned_data,
+        changes=form.edits(),
+        changed=form.changed_data,
+        sets_update_time=form.is_edited("update_at"),
+        seen=form.seen_version(),
+        answers={"stage": request.POST.get("review_stage"), **text_to_try(request)},
+        written_by=writers_of_template(request) if form.instance._state.adding else (),
+    )
 
 
 def _back_to(article: Article) -> HttpResponse:

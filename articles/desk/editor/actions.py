@@ -8,7 +8,6 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from articles.desk.asked_text import needs_text
 from articles.desk.editor.sheet import TIMES
 from articles.desk.transitions import transition_button
 from articles.models import Article
@@ -102,7 +101,7 @@ def _action(transition: Transition, article: Article) -> Action:
     label = TRANSITIONS[Transition.RESCHEDULE].label if transition is Transition.SCHEDULE else rule.label
     return Action(
         name=transition_button(transition),
-        label=f"{label}…" if rule.confirmation or needs_text(transition) else str(label),
+        label=f"{label}…" if rule.is_confirmed_first else str(label),
         icon=rule.icon,
     )
 

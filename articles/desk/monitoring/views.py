@@ -18,7 +18,7 @@ from articles import publishing
 from articles.desk.calendar.base import require_look, users
 from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, reschedule_subject
 from articles.desk.calendar.subjects import subject_named
-from articles.desk.confirmation import CONFIRMED, consequences
+from articles.desk.confirmation import CONFIRMED
 from articles.desk.monitoring.filters import BOARD, Column, Filters
 from articles.desk.monitoring.lanes import Lane, lanes, version
 from articles.desk.monitoring.menu import HOUR, menu
@@ -151,7 +151,7 @@ def _question(request: HttpRequest, article: Article, chosen: Transition) -> Htt
         "title": rule.label,
         "article": article,
         "opts": Article._meta,
-        "consequences": consequences(chosen, article),
+        "consequences": publishing.consequences(chosen, article),
         "button": chosen.value,
         "confirmed": CONFIRMED,
         "is_dangerous": rule.is_removal,

@@ -19,7 +19,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from articles import publishing
 from articles.desk.bounded import SearchedScreens
-from articles.desk.confirmation import CONFIRMED, Unconfirmed
+from articles.desk.confirmation import CONFIRMED
 from articles.desk.following import ASKED, POLL, Following, answer_unchanged, next_change, version_of
 from articles.desk.notes.screens import notes_context
 from articles.desk.parse import instant, number_or_zero
@@ -130,11 +130,11 @@ class DecidingScreen(SearchedScreens):
                 if was_own:  # this page would claim it again
                     return redirect("admin:articles_queuedarticle_changelist")
             else:
-                _ask_first(request, article)
+                _refuse_unconfirmed(request, article)
                 _decide(request, article, form)
                 self._notify(request, article)
                 return self._next(request, row)
-        except Unconfirmed as asked:
+        except publishing.Unconfirmed as asked:
             return _question(request, article, asked)
         except ReasonMissing as missing:
             form.add_error("reason", str(missing))
@@ -237,7 +237,7 @@ def _following(article: Article, request: HttpRequest, now: datetime, *, is_deci
     )
 
 
-def _ask_first(request: HttpRequest, article: Article) -> None:
+def _refuse_unconfirmed(request: HttpRequest, article: Article) -> None:
     """Raise `Unconfirmed` if an approval shows readers something at once, unless it is confirmed.
 
     Its time may have passed since the page was shown.
@@ -254,14 +254,14 @@ def _ask_first(request: HttpRequest, article: Article) -> None:
         effect = (
             _("The update replaces the live text immediately.") if update else _("Readers will see it immediately.")
         )
-        raise Unconfirmed([_past(planned), effect], typed=False)
+        raise publishing.Unconfirmed([_past(planned), effect], typed=False)
 
 
 def _past(planned: datetime) -> str:
     return _("Its time, %(time)s, is past.") % {"time": format_time_exactly(planned)}
 
 
-def _question(request: HttpRequest, article: Article, asked: Unconfirmed) -> HttpResponse:
+def _question(request: HttpRequest, article: Article, asked: publishing.Unconfirmed) -> HttpResponse:
     """The confirmation page, which posts the decision again."""
     button = "override" if "override" in request.POST else "approve"
     context = {

@@ -10,7 +10,6 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.test import Client
 
 from articles import publishing
-from articles.desk.confirmation import Unconfirmed
 from articles.exceptions import (
     AltMissing,
     ArticleError,
@@ -362,7 +361,7 @@ def test_every_error_has_a_code_and_a_sentence() -> None:
         AltMissing(["Harbour"]),
         ImageInUse(["Harbour"]),
         NotRescheduled({7: "“Harbour” is out."}),
-        Unconfirmed(["Harbour goes live."], typed=False),
+        publishing.Unconfirmed(["Harbour goes live."], typed=False),
         UnknownImage(["Harbour"]),
         WithoutAccess(["Harbour"]),
     ]
