@@ -20,7 +20,8 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Field, JSONField, UUIDField
 
-from articles.models.base.column_triggers import all_triggers
+from articles.migrations._triggers import all_triggers, text_columns
+from articles.models import Article, Revision
 from articles.models.names import exact_columns
 
 _DIGITS = "char(32)"
@@ -49,7 +50,6 @@ _TRIGGERS = {
 _NAMED = re.compile(r" COLLATE (\w+)")
 _OPTIONS = re.compile(r" (?:CHARACTER SET|COLLATE) \w+")
 _WORDS = re.compile(r"[\w.]+")
-_ARTICLES = "articles_article"
 
 Column = tuple[str, str]
 
@@ -236,8 +236,9 @@ def _other_triggers() -> dict[str, str]:
         return {}
     stored = dict(_rows(_TRIGGERS[connection.vendor]))
     with connection.cursor() as cursor:
-        columns = connection.introspection.get_table_description(cursor, _ARTICLES)
-    wanted = all_triggers(connection.vendor, [column.name for column in columns])
+        columns = connection.introspection.get_table_description(cursor, Article._meta.db_table)
+    texts = {*text_columns(Article, Revision)}
+    wanted = all_triggers(connection.vendor, [column.name for column in columns if column.name in texts])
     return {name: statement for name, statement in wanted.items() if not _is_as(stored.get(name), statement)}
 
 

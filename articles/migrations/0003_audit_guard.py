@@ -2,23 +2,11 @@
 
 from django.db import migrations
 
-TABLE = "articles_auditentry"
-MESSAGE = "The audit record is never changed or deleted."
-
-CREATE = {
-    "mysql": "CREATE TRIGGER {name} BEFORE {verb} ON {table} FOR EACH ROW"
-    " SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{message}'",
-    "sqlite": "CREATE TRIGGER {name} BEFORE {verb} ON {table} BEGIN SELECT RAISE(ABORT, '{message}'); END",
-}
-
-
-def statements(vendor):
-    for verb in ("UPDATE", "DELETE"):
-        yield CREATE[vendor].format(name=f"audit_refuses_{verb.lower()}", verb=verb, table=TABLE, message=MESSAGE)
+from articles.migrations._triggers import audit_guard
 
 
 def put_up(apps, schema_editor):
-    for statement in statements(schema_editor.connection.vendor):
+    for statement in audit_guard(schema_editor.connection.vendor):
         schema_editor.execute(statement, params=None)
 
 

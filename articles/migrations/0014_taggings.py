@@ -3,26 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-NEW_TRIGGERS = {
-    # Locked, or a time that is changed at the same moment would be missed.
-    "mysql": [
-        "CREATE TRIGGER tagging_gets_time BEFORE INSERT ON articles_article_tags FOR EACH ROW BEGIN"
-        " DECLARE moment DATETIME(6);"
-        " SELECT publish_at INTO moment FROM articles_article WHERE id = NEW.article_id LOCK IN SHARE MODE;"
-        " SET NEW.publish_at = moment; END",
-        "CREATE TRIGGER taggings_follow_time AFTER UPDATE ON articles_article FOR EACH ROW BEGIN"
-        " IF NOT (NEW.publish_at <=> OLD.publish_at) THEN"
-        " UPDATE articles_article_tags SET publish_at = NEW.publish_at WHERE article_id = NEW.id; END IF; END",
-    ],
-    "sqlite": [
-        "CREATE TRIGGER tagging_gets_time AFTER INSERT ON articles_article_tags BEGIN"
-        " UPDATE articles_article_tags SET publish_at ="
-        " (SELECT publish_at FROM articles_article WHERE id = NEW.article_id) WHERE id = NEW.id; END",
-        "CREATE TRIGGER taggings_follow_time AFTER UPDATE OF publish_at ON articles_article"
-        " WHEN NEW.publish_at IS NOT OLD.publish_at BEGIN"
-        " UPDATE articles_article_tags SET publish_at = NEW.publish_at WHERE article_id = NEW.id; END",
-    ],
-}
+from articles.migrations._triggers import PUBLISH_AT, taggings
 
 INDEX = "CREATE INDEX tagging_newest ON articles_article_tags (tag_id, publish_at, article_id)"
 FILL = (
@@ -34,7 +15,7 @@ FILL = (
 def put_up(apps, schema_editor):
     kind = {"mysql": "datetime(6)", "sqlite": "datetime"}[schema_editor.connection.vendor]
     schema_editor.execute(f"ALTER TABLE articles_article_tags ADD COLUMN publish_at {kind} NULL")
-    for statement in [FILL, INDEX, *NEW_TRIGGERS[schema_editor.connection.vendor]]:
+    for statement in [FILL, INDEX, *taggings(schema_editor.connection.vendor, PUBLISH_AT)]:
         schema_editor.execute(statement, params=None)
 
 

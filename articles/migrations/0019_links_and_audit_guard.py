@@ -2,11 +2,7 @@
 
 from django.db import migrations
 
-TABLE = "articles_auditentry"
-GUARD = (
-    "CREATE TRIGGER audit_refuses_replace BEFORE INSERT ON {table} WHEN EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"
-    " BEGIN SELECT RAISE(ABORT, 'The audit record is never changed or deleted.'); END"
-)
+from articles.migrations._triggers import audit_guard_of_replace
 
 
 def pin_links(apps, schema_editor):
@@ -18,12 +14,8 @@ def pin_links(apps, schema_editor):
         link.save(update_fields=["revision"])
 
 
-def statements(vendor):
-    return [GUARD.format(table=TABLE)] if vendor == "sqlite" else []
-
-
 def put_up(apps, schema_editor):
-    for statement in statements(schema_editor.connection.vendor):
+    for statement in audit_guard_of_replace(schema_editor.connection.vendor):
         schema_editor.execute(statement, params=None)
 
 

@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from articles.models.base.column_triggers import with_triggers
+from articles.migrations._triggers import with_triggers
 
 
 class Migration(migrations.Migration):

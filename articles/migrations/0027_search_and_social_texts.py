@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from articles.models.base.column_triggers import with_triggers
+from articles.migrations._triggers import with_triggers
 
 
 def texts(model):

@@ -5,7 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from articles.models.base.column_triggers import with_triggers
+from articles.migrations._triggers import with_triggers
 
 SHOWN = ["mentioned", "noted", "assigned"]
 MAILED = ["mentioned", "assigned"]

@@ -3,38 +3,8 @@
 import django.db.models.functions.comparison
 from django.db import migrations, models
 
-from articles.models.base.column_triggers import with_triggers
+from articles.migrations._triggers import with_triggers
 from articles.models.base.repeatable import AddField
-
-TIMES = ("publish_at", "embargo_until", "cleared_at")
-
-
-def goes_live(greatest):
-    """The column's value of the new row; MySQL has no generated columns in triggers."""
-    held = (f"COALESCE(NEW.{name}, NEW.publish_at)" for name in TIMES[1:])
-    return f"{greatest}(NEW.publish_at, {', '.join(held)})"
-
-
-NEW_TRIGGERS = {
-    # Locked, or a time that is changed at the same moment would be missed.
-    "mysql": [
-        "CREATE TRIGGER tagging_gets_time BEFORE INSERT ON articles_article_tags FOR EACH ROW BEGIN"
-        " DECLARE moment DATETIME(6);"
-        " SELECT goes_live_at INTO moment FROM articles_article WHERE id = NEW.article_id LOCK IN SHARE MODE;"
-        " SET NEW.publish_at = moment; END",
-        "CREATE TRIGGER taggings_follow_time AFTER UPDATE ON articles_article FOR EACH ROW BEGIN"
-        f" IF NOT ({' AND '.join(f'NEW.{name} <=> OLD.{name}' for name in TIMES)}) THEN"
-        f" UPDATE articles_article_tags SET publish_at = {goes_live('GREATEST')} WHERE article_id = NEW.id; END IF; END",
-    ],
-    "sqlite": [
-        "CREATE TRIGGER tagging_gets_time AFTER INSERT ON articles_article_tags BEGIN"
-        " UPDATE articles_article_tags SET publish_at ="
-        " (SELECT goes_live_at FROM articles_article WHERE id = NEW.article_id) WHERE id = NEW.id; END",
-        f"CREATE TRIGGER taggings_follow_time AFTER UPDATE OF {', '.join(TIMES)} ON articles_article"
-        f" WHEN {' OR '.join(f'NEW.{name} IS NOT OLD.{name}' for name in TIMES)} BEGIN"
-        f" UPDATE articles_article_tags SET publish_at = {goes_live('MAX')} WHERE article_id = NEW.id; END",
-    ],
-}
 
 FILL = (
     "UPDATE articles_article_tags SET publish_at ="

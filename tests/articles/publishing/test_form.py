@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def sent(**more: Any) -> SentForm:
-    values = {"note": "", "correction": "", "tags": [], "publish_at": None, "update_at": None}
+    values: dict[str, Any] = {"note": "", "correction": "", "tags": [], "publish_at": None, "update_at": None}
     given: dict[str, Any] = {"window": uuid4(), "digest": "0", "transitions": [], "values": values, "changes": {}}
     return SentForm(**{**given, "changed": (), "sets_update_time": False, "seen": None, "answers": {}, **more})
 
