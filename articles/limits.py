@@ -1,6 +1,6 @@
-"""Limits of what anyone may send: models, forms, APIs, imports and OpenAPI read them here; `docs/limits.md` lists them.
+"""Limits of what anyone may send: models, forms, APIs, imports and OpenAPI read them here.
 
-The comment of each is its row there. The engine's own are in `scheduling/limits.py`.
+The comment of each completes "at most … ", as in docs/limits.md. The engine's own are in `scheduling/limits.py`.
 """
 
 # Texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,7 @@ _HEAD = """\
 
 The packages that Headline runs on, from [requirements.lock](../requirements.lock), as `make sbom` finds them.
 Headline's own is in [LICENSE](../LICENSE).
-
-| package | licence |
-|---|---|"""
+"""
 
 
 def _names(component: Mapping[str, Any]) -> list[str]:
@@ -30,12 +29,15 @@ def _names(component: Mapping[str, Any]) -> list[str]:
     return list(filter(None, known)) or own
 
 
-def _rows(components: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(components: list[dict[str, Any]]) -> Iterator[str]:
+    """A line for each licence, with its packages."""
+    packages = defaultdict(list)
     for component in sorted(components, key=lambda component: str(component["name"]).lower()):
-        names = ", ".join(dict.fromkeys(_names(component))) or "see the package"
-        yield f"| {component['name']} | {names} |"
+        packages[", ".join(dict.fromkeys(_names(component))) or "see the package"].append(str(component["name"]))
+    for licence in sorted(packages, key=str.lower):
+        yield f"* {licence}: {', '.join(f'`{name}`' for name in packages[licence])}"
 
 
 if __name__ == "__main__":
     bill = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    sys.stdout.write("\n".join([_HEAD, *_rows(bill["components"])]) + "\n")
+    sys.stdout.write("\n".join([_HEAD, *_lines(bill["components"])]) + "\n")

@@ -1,4 +1,4 @@
-"""Limits of what programs send to the engine, and to every strict API; the comments are rows of `docs/limits.md`."""
+"""Limits of what programs send to the engine, and to every strict API."""
 
 TASK_TYPE_LENGTH = 64  # characters of a task type
 KEY_LENGTH = 191  # characters of a task's key

@@ -11,7 +11,7 @@ from tests.harness import base_dir
 
 PAGE = base_dir / "docs" / "requirements.md"
 
-_ROW = re.compile(r"^\| (?P<number>\d\.\d+)(?P<mark>†?) \| (?P<holds>.+?) \|(?P<tests>.*)\|$", re.MULTILINE)
+_ROW = re.compile(r"^\* \*\*(?P<number>\d\.\d+)(?P<mark>†?)\*\* (?P<holds>.+?):(?: `(?P<tests>.*))?$", re.MULTILINE)
 
 
 def rows() -> list[str]:
@@ -40,7 +40,7 @@ def page() -> str:
 
     def fill(row: re.Match[str]) -> str:
         tests = "<br>".join(f"`{name}`" for name in sorted(named[row["number"]]))
-        return f"| {row['number']}{row['mark']} | {row['holds']} | {tests} |".replace("|  |", "| |")
+        return f"* **{row['number']}{row['mark']}** {row['holds']}: {tests}".rstrip()
 
     return _ROW.sub(fill, PAGE.read_text())
 

@@ -101,11 +101,11 @@ def test_every_make_target_that_a_page_names_is_there(path: Path) -> None:
     assert named - targets == set()
 
 
-@pytest.mark.parametrize("name", ["security.md", "how-it-works.md"])
-def test_every_test_that_a_page_names_is_there(name: str) -> None:
-    file, missing = "", []
-    for path, test in re.findall(r"(tests/[\w/]+\.py)?(?:::(?:\w+::)?(test_\w+))?", read(f"docs/{name}")):
-        file = path or file
+@each_page
+def test_every_test_that_a_page_names_is_there(path: Path) -> None:
+    file, missing, pattern = "", [], r"(tests/[\w/]+\.py)?(?:::(?:\w+::)?(test_\w+))?"
+    for named, test in re.findall(pattern, path.read_text(encoding="utf-8")):
+        file = named or file
         if test and f"def {test}(" not in read(file):
             missing.append(f"{file}::{test}")
     assert missing == []

