@@ -30,14 +30,22 @@ def test_engine_settings_are_described_with_their_defaults() -> None:
     defaults = {name: value for name, value in vars(Settings).items() if name.isupper()}
     explained = re.findall(r"^    ([A-Z_]+): \w+ = .+  #: .{9,}$", read("scheduling/conf.py"), re.MULTILINE)
     assert explained == list(defaults)
-    on_page = dict(re.findall(r"^\| `SCHEDULING_(\w+)` \| `(.*?)` \|", read("docs/settings.md"), re.MULTILINE))
+    on_page = dict(re.findall(r"^\* `SCHEDULING_(\w+)` \(`(.*?)`\)", read("docs/settings.md"), re.MULTILINE))
     assert on_page
     assert {name: str(defaults.get(name)) for name in on_page} == on_page
 
 
 def test_every_setting_of_the_review_is_described() -> None:
-    described = set(re.findall(r"^\| `(REVIEW_\w+)` \|", read("docs/settings.md"), re.MULTILINE))
+    described = set(re.findall(r"^\* `(REVIEW_\w+)`", read("docs/settings.md"), re.MULTILINE))
     assert described == NAMES
+
+
+def described_variables() -> dict[str, str]:
+    """The variables of the environment that the page describes, each with its default in code, or an empty text."""
+    part = read("docs/settings.md").partition("## Environment")[2].partition("## Engine")[0]
+    found = re.findall(r"^\* `([A-Z_]+)`(?: \((?:`(.*?)`\)|.*?\)))?:? ", part, re.MULTILINE)
+    assert len(found) == part.count("\n* `")
+    return dict(found)
 
 
 def test_every_variable_of_the_environment_is_described() -> None:
@@ -46,9 +54,16 @@ def test_every_variable_of_the_environment_is_described() -> None:
     )
     asked = set(re.findall(r'(?:env\.\w+|_read_file)\(\s*"([A-Z_]+)"|"((?:DJANGO|ENV|PROMETHEUS)_[A-Z_]+)"', sources))
     asked = {first or second for first, second in asked} - {"DJANGO_SETTINGS_MODULE"}
-    described = set(re.findall(r"^\| `([A-Z_]+)` \|", read("docs/settings.md"), re.MULTILINE))
     assert asked
-    assert asked == {name for name in described if not name.startswith(("SCHEDULING_", "REVIEW_"))}
+    assert asked == described_variables().keys()
+
+
+def test_a_default_that_is_a_literal_is_the_one_described() -> None:
+    """Defaults that depend on others are described in words."""
+    literals = dict(re.findall(r'env\.\w+\("([A-Z_]+)", default=(\d+|"[^"]*")', read("headline/settings.py")))
+    assert {"SESSION_HOURS", "TIME_ZONE", "FOREIGN_MEDIA"} <= literals.keys()
+    described = described_variables()
+    assert {name: described[name] for name in literals} == {name: text.strip('"') for name, text in literals.items()}
 
 
 def test_every_command_is_described() -> None:
