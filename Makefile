@@ -27,7 +27,9 @@ export PYTHONUNBUFFERED := 1
 .PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n -e 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' -e 's/^#: \(.*\)/\n\1/p' $(MAKEFILE_LIST) | expand -t 18
+
+#: Each day
 
 run: export DJANGO_DEBUG = on
 run: export SITE_URL := $(SITE_URL)
@@ -40,7 +42,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@$(BIN)/pytest --numprocesses 5
 
-test-fast: .venv/test  ## in a minute: tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them
+test-fast: .venv/test  ## tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them; says its time
 	@TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not slow" $(TESTS)
 
 lint: export DJANGO_DEBUG = on
@@ -52,12 +54,16 @@ lint: packages .venv/test  ## style, types, import order, migrations and transla
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	for po in $$(find . -name '*.po' -not -path './.venv*'); do msgfmt --check -o - $$po | cmp - $${po%.po}.mo || exit 1; done
 
+#: Speed
+
 bench: packages .venv/test .venv-bench/bench  ## how late, how many, beside peers; MEASURES=burst,idle BENCH_ROUNDS=2 BENCH_SCALE=0.05 BENCH_LARGE=on
 	@.ci/packages wrk
 	$(BIN)/python -m bench --measures=$(MEASURES) --rounds=$(BENCH_ROUNDS) --scale=$(BENCH_SCALE) $(if $(BENCH_LARGE),--large)
 
 bench-short: packages .venv/test  ## the ratios that the tests check, too
 	$(BIN)/pytest tests/bench/test_ratios.py
+
+#: Faults
 
 chaos: packages .venv/test  ## the long fault proof, which accounts for every article; CHAOS_SECONDS=1800 CHAOS_ARTICLES=100000 CHAOS_SEED=7 CHAOS_FAULTS=Redis; writes var/proof.md
 	CHAOS_SECONDS=$(CHAOS_SECONDS) CHAOS_ARTICLES=$(CHAOS_ARTICLES) CHAOS_SEED=$(CHAOS_SEED) CHAOS_FAULTS=$(CHAOS_FAULTS) $(BIN)/pytest -s -m chaos tests/chaos
@@ -70,6 +76,8 @@ overload: packages .venv/test  ## OVERLOAD_ARTICLES=100000 go live in one instan
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos
+
+#: Generated input, and the formal model
 
 fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported early, public or incomplete
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
@@ -84,6 +92,8 @@ model: packages .venv/test  ## all histories of the formal model of the engine, 
 	@.ci/packages spin
 	TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -rP -m model tests/scheduling/model
 	MODEL_EXAMPLES=$(MODEL_EXAMPLES) $(BIN)/pytest tests/scheduling/test_interleavings.py
+
+#: Other servers, versions, machines
 
 clusters: packages .venv/test  ## several hosts on Galera, Sentinel, Redis Cluster while hosts and links fail; CLUSTER_SECONDS=300 CLUSTER_SEED=7 (as root)
 	@.ci/packages galera-4 iproute2 rsync
@@ -100,9 +110,6 @@ upgrades: packages .venv/test  ## upgrades from each version that installations 
 	$(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
 	TEST_DATABASE=sqlite $(BIN)/pytest -m upgrades -k "$(UPGRADES)" tests/upgrades
 
-screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=dashboard,articles takes some of them
-	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
-
 replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by line: installed, upgraded, backed up, restored (as root)
 	@.ci/packages debootstrap iproute2
 	TEST_DATABASE=sqlite $(BIN)/pytest -rs -m replay tests/replay
@@ -110,6 +117,11 @@ replay: packages .venv/test  ## docs/operations.md on a new Debian 12, line by l
 bare: packages .venv/test  ## `make run` on a new Debian 12 with python3-venv, make and git alone, until an article goes live (as root)
 	@[ "$$(id -u)" != 0 ] || .ci/packages debootstrap
 	TEST_DATABASE=sqlite $(BIN)/pytest -rs -m bare tests/replay
+
+#: Upkeep
+
+screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=dashboard,articles takes some of them
+	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what that needs, each with its hashes
 	$(LOCK) requirements.txt --output-file requirements.lock

@@ -143,3 +143,16 @@ def test_every_measure_that_the_benchmarks_name_is_there() -> None:
     named = set(re.findall(r"[a-z\d-]+", " ".join(groups)))
     assert "idle" in named
     assert named - {measure.name for measure in MEASURES} == set()
+
+
+def test_the_readme_compares_by_figures_that_the_docs_have() -> None:
+    measured = read("docs/benchmarks.md") + read("docs/proof.md")
+    table = read("README.md").partition("## Why not")[2].partition("\n\n[Benchmarks]")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if "`make" in line]
+    assert len(rows) == 5
+    for about, *cells, command in rows:
+        figures = re.findall(r"\d[\d.,]*", " ".join(cells))
+        assert [one for one in figures if not re.search(rf"(?<![\d.,]){one}(?![\d,])", measured)] == [], about
+        named = re.search(r"`make (?:bench MEASURES=(\w+)|chaos)`", command)
+        assert named
+        assert named[1] in {None, *(measure.name for measure in MEASURES)}

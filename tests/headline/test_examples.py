@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from datetime import UTC, datetime
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 
+from articles.checks import run as checks
 from articles.models import Article
 from articles.roles import Role
 from scheduling.models import TaskInfo
+from tests.articles.checks.test_checks import found
 from tests.articles.factories import APPROVED, make_article, make_member, soon
 from tests.articles.image_files import image_bytes
 from tests.conftest import Site
@@ -48,11 +52,14 @@ def run(script: str, site: Site, directory: Path) -> str:
     return done.stdout
 
 
-def test_the_example_of_the_readme_schedules_what_is_approved(site: Site, newsroom: None, tmp_path: Path) -> None:
+def test_the_example_of_the_readme_moves_what_is_scheduled_next(site: Site, newsroom: None, tmp_path: Path) -> None:
+    make_article(status=APPROVED, publish_at=soon(hours=-1))
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
-    shown = run(example("README.md", "sh", "/schedule/"), site, tmp_path)
-    assert '"publish_at": "2029-12-31T23:00:00Z"' in shown.replace('":"', '": "')
-    assert Article.objects.get().publish_at == datetime(2029, 12, 31, 23, tzinfo=UTC), article
+    make_article(status=APPROVED, publish_at=soon(hours=2))
+    shown = json.loads(run(example("README.md", "sh", "/schedule/"), site, tmp_path))
+    assert shown == {"state": "scheduled", "status_name": "approved", "publish_at": "2029-12-31T23:00:00Z"}
+    article.refresh_from_db()
+    assert article.publish_at == datetime(2029, 12, 31, 23, tzinfo=UTC)
 
 
 def test_the_example_of_the_docs_brings_an_article_to_its_time(site: Site, newsroom: None, tmp_path: Path) -> None:
@@ -63,6 +70,18 @@ def test_the_example_of_the_docs_brings_an_article_to_its_time(site: Site, newsr
     assert article.publish_at == datetime(2030, 1, 1, tzinfo=UTC)
     assert shown.splitlines() == [f"{article.pk} done ", "987654321 refused The article has been deleted."]
     assert TaskInfo.objects.filter(execute_time=article.publish_at).exists()
+
+
+@pytest.mark.django_db
+def test_the_first_change_of_the_contributing_page_passes_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = example("CONTRIBUTING.md", "python", "def _capitals")
+    test = example("CONTRIBUTING.md", "python", "def test_a_headline")
+    scope: dict[str, Any] = {**vars(checks), "found": found}
+    exec(check + test, scope)
+    with pytest.raises(AssertionError), transaction.atomic():
+        scope["test_a_headline_in_capitals_is_found"]()
+    monkeypatch.setattr(checks, "CHECKS", (*checks.CHECKS, checks.Check(key="capitals", find=scope["_capitals"])))
+    scope["test_a_headline_in_capitals_is_found"]()
 
 
 def test_the_follower_of_the_docs_keeps_its_copy(site: Site, newsroom: None, monkeypatch: pytest.MonkeyPatch) -> None:
