@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 
+import articles.desk.alerts
 import articles.desk.articles.admin
 import articles.desk.articles.templates
 import articles.desk.audit.admin

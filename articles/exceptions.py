@@ -341,6 +341,13 @@ class InUse(ArticleError):
     code = "in_use"
 
 
+class AlertTaken(ArticleError):
+    """The article has a breaking alert already."""
+
+    code = "alert_taken"
+    message = _("This article has a breaking alert already. Open it again to change it.")
+
+
 class UnknownImage(ArticleError):
     """A text refers to images that do not exist."""
 

@@ -15,6 +15,7 @@ REASON_LENGTH = 500  # characters of a reason, a retraction notice or a correcti
 REVISION_NOTE_LENGTH = 300  # characters of the note about a revision
 EXTERNAL_ID_LENGTH = 191  # characters of the id under which an article was imported
 DESCRIPTION_LENGTH = 300  # characters of a channel's description
+ALERT_LENGTH = 140  # characters of a breaking alert
 LABEL_LENGTH = 80  # characters of the name or slug of a channel, tag, template, token or passkey
 IMAGE_TITLE_LENGTH = 200  # characters of an image's title
 ALT_LENGTH = 500  # characters of an alt text

@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import include, path
 from rest_framework.routers import SimpleRouter
 
+from articles.api.alerts import AlertViewSet
 from articles.api.articles import DeskArticleViewSet
 from articles.api.audit import AuditViewSet
 from articles.api.bulk import BulkActionViewSet
@@ -34,6 +35,7 @@ router.register("desk/releases", ReleaseViewSet, basename="desk-release")
 router.register("desk/articles/<int:article>/notes", NoteViewSet, basename="desk-note")
 router.register("desk/articles/<int:article>/revisions", RevisionViewSet, basename="desk-revision")
 router.register("desk/articles/<int:article>/preview-links", PreviewLinkViewSet, basename="desk-preview-link")
+router.register("desk/alerts", AlertViewSet, basename="desk-alert")
 router.register("desk/audit", AuditViewSet, basename="desk-audit")
 router.register("desk/authors", AuthorViewSet, basename="desk-author")
 router.register("desk/bulk-actions", BulkActionViewSet, basename="desk-bulk-action")

@@ -69,6 +69,8 @@ class Action(TextChoices):
     REJECT_CHANGE = "reject_change", _("Proposed change rejected")
     RENAME_TAG = "rename_tag", _("Tag renamed")
     DELETE_TAG = "delete_tag", _("Tag deleted")
+    SET_ALERT = "set_alert", _("Breaking alert set")
+    DELETE_ALERT = "delete_alert", _("Breaking alert deleted")
     CREATE_RELEASE = "create_release", _("Release created")
     JOINED_RELEASE = "joined_release", _("Added to a release")
     LEFT_RELEASE = "left_release", _("Removed from a release")
@@ -87,7 +89,7 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
 ANNOTATING = frozenset(
     {
         Action.ADD_NOTE, Action.REPLY, Action.EDIT_NOTE, Action.DELETE_NOTE, Action.RESOLVE_NOTE, Action.REOPEN_NOTE,
-        Action.ASSIGN,
+        Action.ASSIGN, Action.SET_ALERT, Action.DELETE_ALERT,
     }
 )  # fmt: skip
 """The actions that change neither the text nor the state of an article."""

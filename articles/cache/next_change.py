@@ -11,7 +11,7 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Article, Update
+from articles.models import Alert, Article, Update
 from scheduling.database import compiled_once, database_now, read_database_clock
 
 
@@ -49,6 +49,7 @@ def _firsts() -> QuerySet[Any]:
     firsts = [
         *(_first(articles, "goes_live_at", now) for articles in visible),
         *(_first(articles, "unpublish_at", now) for articles in visible),
+        *(_first(Alert.objects.open(), name, now) for name in ("begins", "ends")),
         _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
     ]
     return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts)[:1]

@@ -26,13 +26,14 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
     (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "ProposedChange", "SensitiveWord", "ReviewPolicy"]),
-    (_("Publish"), ["Calendar", "Release", "Channel"]),
+    (_("Publish"), ["Calendar", "Release", "Alert", "Channel"]),
     (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""
 
 ICONS = {
+    "Alert": "campaign",
     "Article": "article",
     "ArticleTemplate": "draft",
     "AuditEntry": "policy",

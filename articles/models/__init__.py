@@ -1,5 +1,12 @@
 """The models of the newsroom, one module each; `base` holds the mixins and query helpers they share."""
 
+from articles.models.alert import (
+    DURATION as DURATION,
+    DURATIONS as DURATIONS,
+    KEPT_OPEN as KEPT_OPEN,
+    Alert as Alert,
+    AlertQuerySet as AlertQuerySet,
+)
 from articles.models.article import (
     AT_RISK_WITHIN as AT_RISK_WITHIN,
     NEWEST_FIRST as NEWEST_FIRST,

@@ -33,6 +33,7 @@ class ProposedChange(models.Model):
         TAG = "tag", _("Tag")
         IMAGE = "image", _("Image")
         USER = "user", _("Author")
+        ALERT = "alert", _("Breaking alert")
 
     subject = models.CharField(_("kind"), max_length=10, choices=Subject.choices)
     subject_id = models.CharField(max_length=36)

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from articles.cache import SITE, purge_articles, purge_tags, schedule_purge
 from articles.images import update_uses
-from articles.models import Article, ImageUse, Update
+from articles.models import Alert, Article, ImageUse, Update
 from articles.publishing.reconcile import sync_tasks, sync_tasks_of
 from articles.publishing.times import TIMES, checked_time
 from articles.search import index_stored
@@ -92,7 +92,8 @@ def follow(article: Article, change: Change) -> None:
     """
     rows = Article.objects.select_related("update", "search").defer("search__heading", "search__whole")
     uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
-    stored: Any = rows.annotate(now=database_now(), uses_images=uses).get(pk=article.pk)
+    alert = Exists(Alert.objects.filter(article=OuterRef("pk"), is_open=True))
+    stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
     if not _UPDATE.is_cached(article):
         _UPDATE.set_cached_value(article, stored.pending_update)
         if stored.pending_update is not None:
@@ -102,14 +103,14 @@ def follow(article: Article, change: Change) -> None:
     has_other_images = change.created or {"body", "cover"} & change.fields
     if has_other_images and (stored.uses_images or stored.cover or stored.images):
         update_uses([article.pk])
-    _invalidate(article, change)
+    _invalidate(article, change, has_alert=stored.has_alert)
 
 
-def _invalidate(article: Article, change: Change) -> None:
-    """The pages that show the article; all pages, if it was in other lists before."""
+def _invalidate(article: Article, change: Change, *, has_alert: bool) -> None:
+    """The pages that show the article; all pages, if it was in other lists before, or has a breaking alert."""
     if SHOWN_STATUSES & {article.status, change.old_status}:
         moved = not change.created and LIST_FIELDS & change.fields
-        purge_tags(SITE) if moved else purge_articles([article.pk])
+        purge_tags(SITE) if moved or has_alert else purge_articles([article.pk])
     if change.hides:
         schedule_purge(articles=[article.pk])
 

@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from articles import pages, text
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
-from articles.models import Article, Channel, Image, Tag, named
+from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, with_live_links, with_players, zone_label
-from scheduling.database import compiled_once
+from scheduling.database import compiled_once, database_now
 
 register = template.Library()
 
@@ -107,6 +107,16 @@ def found_title(article: Article, query: Query) -> SafeString:
 def found_text(article: Article, query: Query) -> SafeString:
     """An excerpt with search terms highlighted."""
     return snippet(article, query)
+
+
+@register.simple_tag
+def breaking_alert() -> Alert | None:
+    """The breaking alert that readers see now."""
+    return next(iter(compiled_once(_breaking_alert)), None)
+
+
+def _breaking_alert() -> AlertQuerySet:
+    return Alert.objects.shown(database_now()).select_related("article")[:1]
 
 
 @register.simple_tag(takes_context=True)

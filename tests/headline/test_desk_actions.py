@@ -24,6 +24,7 @@ from tests.headline.test_api_schema import operations
 API = "/api/v1/desk/"
 
 ROWS = {
+    "articles_alert": "desk_alerts",
     "articles_article": "desk_articles",
     "articles_articletemplate": "desk_templates",
     "articles_auditentry": "desk_audit",

@@ -136,6 +136,9 @@ _LEFT_OUT = frozenset(
 """Keys not displayed: link keys, what only programs compare, and values shown as the entry's change."""
 
 _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
+    "alert": (_("breaking alert"), str),
+    "alert_from": (_("shown from"), _time),
+    "alert_minutes": (_("minutes"), str),
     "assigned": (_("owner"), _users),
     "author": (_("author"), _users),
     "about": (_("kind"), lambda value: str(ProposedChange.Subject(value).label)),

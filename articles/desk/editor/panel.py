@@ -22,6 +22,7 @@ from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from articles.desk.alerts import alert_line
 from articles.desk.editor.activity import events
 from articles.desk.editor.checks import TEMPLATE, checked
 from articles.desk.notes.screens import notes_context
@@ -60,7 +61,13 @@ class Tab:
 
 
 TABS = [
-    Tab(key="publish", label=_("Publish"), icon="schedule", template="articles/desk/editor/publish.html"),
+    Tab(
+        key="publish",
+        label=_("Publish"),
+        icon="schedule",
+        template="articles/desk/editor/publish.html",
+        context=lambda screen: alert_line(screen.request, screen.article, screen.now),
+    ),
     Tab(key="cover", label=_("Cover & search"), icon="image", template="articles/desk/editor/cover.html"),
     Tab(
         key="checks",

@@ -33,7 +33,8 @@
     };
 
     const show = (html) => {
-        const list = new DOMParser().parseFromString(html, "text/html").querySelector("ol");
+        const latest = new DOMParser().parseFromString(html, "text/html");
+        const list = latest.querySelector("ol");
         const items = [...list.children];
         old ??= idsOf(items);
         announced ??= new Set(old);
@@ -44,6 +45,7 @@
         strip.classList.toggle("busy", list.children.length > 0);
         strip.querySelector("ol").replaceWith(list);
         announce([...list.children]);
+        document.dispatchEvent(new CustomEvent("latest", { detail: latest }));
     };
 
     const poll = async () => {

@@ -1,0 +1,93 @@
+"""The newsroom's API of breaking alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import serializers
+
+from articles.api.fields import InstantField
+from articles.api.screens import ScreenViewSet, or_waits
+from articles.limits import ALERT_LENGTH
+from articles.models import DURATION, DURATIONS, Alert, Article
+from scheduling.api.strict import Strict
+
+
+class MinutesField(serializers.ChoiceField):
+    """A duration that is offered, in minutes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__([int(lasts.total_seconds() // 60) for lasts in DURATIONS], **options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The duration. Raises `ValidationError`."""
+        return timedelta(minutes=int(super().to_internal_value(data)))
+
+    def to_representation(self, value: Any) -> Any:
+        """Minutes."""
+        return int(value.total_seconds() // 60)
+
+
+class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
+    """A line on every page of the site, about an article that is live then."""
+
+    article = serializers.PrimaryKeyRelatedField(
+        queryset=Article.objects.all(),
+        pk_field=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
+        validators=[],
+        help_text=_("It cannot be changed later."),
+    )
+    text = serializers.CharField(max_length=ALERT_LENGTH)
+    starts_at = InstantField(
+        allow_null=True, required=False, help_text=_("Null: from the moment at which the article goes live.")
+    )
+    minutes = MinutesField(source="lasts", required=False, default=DURATION, help_text=_("How long it is shown."))
+    enabled = serializers.BooleanField(required=False, default=True)
+    begins_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers see it."))
+    ends_at = InstantField(read_only=True, allow_null=True, help_text=_("Until when readers see it."))
+
+    class Meta:
+        model = Alert
+        fields = ["id", "article", "text", "starts_at", "minutes", "enabled", "begins_at", "ends_at"]
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="desk_alerts_list", summary="Breaking alerts"),
+    retrieve=extend_schema(operation_id="desk_alerts_retrieve", summary="One breaking alert"),
+    create=extend_schema(operation_id="desk_alerts_create", summary="Set a breaking alert for an article"),
+    partial_update=extend_schema(
+        operation_id="desk_alerts_partial_update",
+        summary="Change a breaking alert",
+        responses=or_waits(AlertSerializer),
+    ),
+    destroy=extend_schema(operation_id="desk_alerts_destroy", summary="Delete a breaking alert"),
+)
+class AlertViewSet(ScreenViewSet):
+    """Breaking alerts, for users who may publish."""
+
+    serializer_class = AlertSerializer
+    queryset = Alert.objects.select_related("article")
+    named_in_form: Mapping[str, str] = {"lasts": "minutes"}
+
+    def in_form(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Times as wall times of UTC, durations in minutes."""
+        named = super().in_form(values)
+        if isinstance(lasts := named.get("lasts"), timedelta):
+            named["lasts"] = MinutesField().to_representation(lasts)
+        if isinstance(moment := named.get("starts_at"), datetime):
+            named["starts_at"] = moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
+        return named
+
+    def _values(self, row: Model | None = None) -> dict[str, Any]:
+        values = super()._values(row)
+        return values if row is None else {"starts_at": row.starts_at, **values}  # type: ignore[attr-defined]
+
+    def _save(self, row: Model | None, values: Mapping[str, Any]) -> Model:
+        with timezone.override(UTC):  # whose wall times are unambiguous
+            return super()._save(row, values)

@@ -1,0 +1,188 @@
+"""Admin of breaking alerts, and their line in the article editor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from articles.alerts import delete_alert, save_alert
+from articles.desk.articles.forms import LineField
+from articles.desk.autocomplete import ChoosingScreens
+from articles.desk.parse import number_or_zero
+from articles.desk.review.proposed_changes import SecondPersonScreens
+from articles.desk.time_field import ZonedTimeField
+from articles.exceptions import AlertTaken, SensitiveText
+from articles.limits import ALERT_LENGTH
+from articles.models import DURATION, DURATIONS, Alert, Article
+from articles.pages import newest_text
+from articles.permissions import PUBLISH, allows, reads_articles
+from articles.review import refuse_sensitive, waits
+from articles.text import format_time
+from scheduling.database import read_database_clock
+
+
+class MinutesField(forms.TypedChoiceField):
+    """One of `DURATIONS`, in minutes."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """Minutes."""
+        return minutes_of(value) if isinstance(value, timedelta) else value
+
+
+def minutes_of(duration: timedelta) -> int:
+    """The duration in minutes."""
+    return int(duration.total_seconds() // 60)
+
+
+class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A breaking alert."""
+
+    text = LineField(
+        label=gettext_lazy("Text"),
+        max_length=ALERT_LENGTH,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=gettext_lazy("What readers see at the bottom of every page, with a link to the article."),
+    )
+    starts_at = ZonedTimeField(
+        label=gettext_lazy("Shown from"),
+        required=False,
+        help_text=gettext_lazy("Empty: from the moment at which the article goes live. Never before it."),
+    )
+    lasts = MinutesField(
+        label=gettext_lazy("Shown for"),
+        coerce=lambda minutes: timedelta(minutes=int(minutes)),
+        choices=lambda: [(minutes, _in_words(minutes)) for minutes in map(minutes_of, DURATIONS)],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+    class Meta:
+        model = Alert
+        fields = ["article", "text", "starts_at", "lasts", "enabled"]
+
+    def clean_text(self) -> str:
+        """Refuse sensitive words."""
+        text: str = self.cleaned_data["text"]
+        try:
+            refuse_sensitive(text)
+        except SensitiveText as refusal:
+            raise forms.ValidationError(str(refusal), code=refusal.code) from refusal
+        return text
+
+    def clean_article(self) -> Article:
+        """An article has one alert."""
+        article: Article = self.cleaned_data["article"]
+        if Alert.objects.filter(article=article).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(str(AlertTaken()), code=AlertTaken.code)
+        return article
+
+
+def _in_words(minutes: int) -> str:
+    return ngettext("%d minute", "%d minutes", minutes) % minutes
+
+
+@admin.register(Alert)
+class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
+    """Breaking alerts, latest first, for users who may publish."""
+
+    form = AlertForm
+    nothing_yet = gettext_lazy("A breaking alert is a line on every page of the site, from the moment of an article.")
+    autocomplete_fields = ["article"]
+    list_display = ["text", "state", "from_when", "until_when", "headline"]
+    list_select_related = ["article"]
+    search_fields = ["text"]
+    list_per_page = 50
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Alert | None = None) -> list[str]:
+        """An alert stays with its article."""
+        return ["article"] if obj else []
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """With `?article=`, the headline of that article."""
+        article = Article.objects.filter(pk=number_or_zero(request.GET.get("article", ""))).first()
+        initial = {"lasts": minutes_of(DURATION)}
+        return initial if article is None else initial | {"article": article.pk, "text": _headline(article)}
+
+    def has_view_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
+        """Users who may publish."""
+        return allows(PUBLISH, request.user) and reads_articles(request.user)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save through the service."""
+        save_alert(obj, by=request.user)
+
+    def delete_model(self, request: HttpRequest, obj: Alert) -> None:
+        """Delete through the service."""
+        delete_alert(obj, by=request.user)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
+        """Delete through the service, one by one."""
+        for alert in queryset:
+            delete_alert(alert, by=request.user)
+
+    @admin.display(description=gettext_lazy("State"))
+    def state(self, alert: Alert) -> str:
+        """What readers see of it now."""
+        return str(state_of(alert, read_database_clock()))
+
+    @admin.display(description=gettext_lazy("Shown from"))
+    def from_when(self, alert: Alert) -> str:
+        """From when readers see it."""
+        return _time(alert.begins_at)
+
+    @admin.display(description=gettext_lazy("until"))
+    def until_when(self, alert: Alert) -> str:
+        """Until when readers see it."""
+        return _time(alert.ends_at)
+
+    @admin.display(description=gettext_lazy("Article"))
+    def headline(self, alert: Alert) -> str:
+        """Of its article."""
+        return alert.article.title
+
+
+def state_of(alert: Alert, now: datetime) -> str | Promise:
+    """What readers see of an alert now, by the same condition."""
+    begins, ends = alert.begins_at, alert.ends_at
+    if not alert.enabled:
+        return _("Waits for approval") if waits(alert) else _("Off")
+    if ends is not None and ends <= now:
+        return _("Over")
+    if Alert.objects.shown(now).filter(pk=alert.pk).exists():
+        return _("Live")
+    return _("Scheduled") if begins is not None and begins > now else _("Waits for its article")
+
+
+def alert_line(request: HttpRequest, article: Article | None, now: datetime) -> Mapping[str, Any]:
+    """What the editor says about the alert of an article, for users who may publish."""
+    if article is None or not allows(PUBLISH, request.user):
+        return {}
+    alert = Alert.objects.filter(article=article).select_related("article").first()
+    if alert is None:
+        return {"address": f"{reverse('admin:articles_alert_add')}?article={article.pk}"}
+    return {
+        "address": reverse("admin:articles_alert_change", args=[alert.pk]),
+        "alert": alert,
+        "state": state_of(alert, now),
+        "duration": _in_words(minutes_of(alert.lasts)),
+    }
+
+
+def _headline(article: Article) -> str:
+    text, _correction = newest_text(article)
+    return text.title[:ALERT_LENGTH]
+
+
+def _time(moment: datetime | None) -> str:
+    return "—" if moment is None else format_time(moment)

@@ -1,0 +1,43 @@
+// The breaking alert of an open page: shown when its time comes, gone when it ends, closed for good by its button.
+// Screen readers hear of a new one once: it comes into a live region, which is not touched while the alert stays.
+(() => {
+    const CLOSED = "closed-alert";
+    const place = document.querySelector(".breaking");
+    if (!place) return;
+
+    const close = (alert) => {
+        try {
+            localStorage.setItem(CLOSED, alert.dataset.alert);
+        } catch {
+            // A browser that stores nothing shows it again on the next page.
+        }
+        alert.remove();
+    };
+
+    const isClosed = (alert) => {
+        try {
+            return localStorage.getItem(CLOSED) === alert.dataset.alert;
+        } catch {
+            return false;
+        }
+    };
+
+    const offer = (alert) => {
+        if (isClosed(alert)) return alert.remove();
+        const button = alert.querySelector("button");
+        button.hidden = false;
+        button.addEventListener("click", () => close(alert));
+    };
+
+    // `latest` is what just_in.js has received: the headlines, and the alert that is shown now.
+    document.addEventListener("latest", ({ detail: latest }) => {
+        const found = latest.querySelector("[data-alert]");
+        const wanted = found && found.dataset.about !== place.dataset.article && !isClosed(found) ? found : null;
+        const shown = place.querySelector("[data-alert]");
+        if (wanted?.dataset.alert === shown?.dataset.alert && wanted?.textContent === shown?.textContent) return;
+        place.replaceChildren(...(wanted ? [wanted] : []));
+        if (wanted) offer(wanted);
+    });
+
+    place.querySelectorAll("[data-alert]").forEach(offer);
+})();
