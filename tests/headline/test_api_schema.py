@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
 from articles.models import (
+    Alert,
     Article,
     ArticleTemplate,
     AuditEntry,
@@ -235,6 +236,7 @@ def newsroom_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
         ("words", {"text": "forbidden phrase", "level": "block"}),
         ("views", {"name": "Mine", "query": "?whose=mine", "shared": True}),
         ("roles", {"name": "Stringer", "permissions": ["articles.add_article"]}),
+        ("alerts", {"text": "Bridge closed", "minutes": 10}),
     ):
         yield from row_steps(name, body)
     yield "desk_words_add_many", None, {"level": "review", "words": ["one word", "x"]}, 200
@@ -275,9 +277,10 @@ def row_steps(name: str, body: dict[str, Any]) -> Iterator[tuple[str, int | str 
     """A row is added, listed, changed and deleted again."""
     models = {
         "channels": Channel, "tags": Tag, "templates": ArticleTemplate, "words": SensitiveWord, "views": SavedView,
-        "roles": Group,
+        "roles": Group, "alerts": Alert,
     }  # fmt: skip
-    yield f"desk_{name}_create", None, body, 201
+    subject = {"article": make_article().pk} if name == "alerts" else {}
+    yield f"desk_{name}_create", None, {**body, **subject}, 201
     row = models[name]._default_manager.latest("pk").pk
     yield f"desk_{name}_list", None, None, 200
     yield f"desk_{name}_retrieve", row, None, 200
