@@ -116,6 +116,8 @@ def new_database(django_db_modify_db_settings_parallel_suffix: None) -> Iterator
     if database["ENGINE"].endswith("sqlite3"):
         name = str(Path(settings.DATA_DIR) / "test.sqlite3")  # a file, so that other processes can open it
         database["TEST"]["NAME"] = name
+    else:  # a busy machine may take longer between two statements of a test's transaction than a server waits
+        database["OPTIONS"]["init_command"] += " /*M!100300 , idle_transaction_timeout=0 */"
     with shared_schema(database, database["TEST"].get("NAME") or name) as share:
         yield share
 

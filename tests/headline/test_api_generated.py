@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ import pytest
 import schemathesis
 from django.contrib.auth.models import Group, User
 from django.core.wsgi import get_wsgi_application
-from django.db import connection, connections, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis.checks import not_a_server_error
@@ -70,18 +69,6 @@ CHECKS = [
 
 
 @pytest.fixture
-def patient(db: None) -> Iterator[None]:
-    """However slowly a busy machine generates requests, the server keeps the transaction of the test."""
-    if not getattr(connections["default"], "mysql_is_mariadb", False):
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SET @before = @@idle_transaction_timeout, SESSION idle_transaction_timeout = 0")
-        yield
-        cursor.execute("SET SESSION idle_transaction_timeout = @before")
-
-
-@pytest.fixture
 def rows(root: User) -> dict[str, list[tuple[Any, ...]]]:
     """What paths with this beginning may name: values of their parameters, longest beginning first."""
     articles = [
@@ -127,7 +114,7 @@ def rows(root: User) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def test_generated_requests_get_documented_responses(
-    patient: None, root: User, rows: dict[str, list[tuple[Any, ...]]], monkeypatch: pytest.MonkeyPatch
+    root: User, rows: dict[str, list[tuple[Any, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(AddressThrottle, "rate", "1000000/min", raising=False)
     secret = issue(root, by=root, name="probe")[1]
