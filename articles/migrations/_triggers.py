@@ -177,7 +177,7 @@ def text_columns(article: Any, revision: Any) -> list[str]:
     """The columns of texts that readers see: those which revisions have, too."""
     shared = {field.column for field in revision._meta.concrete_fields} - {"cover_mode"}
     fields: list[Any] = article._meta.concrete_fields
-    texts = [field for field in fields if isinstance(field, CharField | TextField | JSONField)]
+    texts: list[Any] = [field for field in fields if isinstance(field, CharField | TextField | JSONField)]
     return [field.column for field in texts if field.column in shared]
 
 
