@@ -25,7 +25,7 @@ def save_alert(alert: Alert, *, by: Actor) -> None:
     """Store a new or changed alert. Raises `NotAllowed`, `SensitiveText`, and `AlertTaken` if the article has one.
 
     Under the two-person rule another person approves its text, and that readers see a new one; it is disabled until
-    then. Whoever may publish hides or shortens one alone: that must not wait.
+    then. Those who may publish hide or shorten one alone: that must not wait.
     """
     require(PUBLISH, by)
     refuse_sensitive(alert.text)
