@@ -12,6 +12,7 @@ from articles.api.articles import DeskArticleViewSet
 from articles.api.audit import AuditViewSet
 from articles.api.bulk import BulkActionViewSet
 from articles.api.calendar import CalendarViewSet
+from articles.api.fronts import FrontViewSet
 from articles.api.images import ImageViewSet
 from articles.api.labels import DeskChannelViewSet, DeskTagViewSet
 from articles.api.notes import NoteViewSet
@@ -29,6 +30,7 @@ from articles.api.words import ReviewPolicyView, WordViewSet
 router = SimpleRouter(use_regex_path=False)
 router.register("articles", LiveArticleViewSet, basename="live-article")
 router.register("channels", ChannelViewSet, basename="channel")
+router.register("fronts", FrontViewSet, basename="front")
 router.register("desk/articles", DeskArticleViewSet, basename="desk-article")
 router.register("desk/images", ImageViewSet, basename="desk-image")
 router.register("desk/releases", ReleaseViewSet, basename="desk-release")

@@ -28,6 +28,7 @@ from articles.cache.tags import (
     article_tag as article_tag,
     author_tag as author_tag,
     channel_tag as channel_tag,
+    front_tag as front_tag,
     tagged as tagged,
     topic_tag as topic_tag,
 )

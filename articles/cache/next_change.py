@@ -11,7 +11,7 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Alert, Article, Update
+from articles.models import Alert, Article, Card, FrontVersion, Update
 from scheduling.database import compiled_once, database_now, read_database_clock
 
 
@@ -51,6 +51,8 @@ def _firsts() -> QuerySet[Any]:
         *(_first(articles, "unpublish_at", now) for articles in visible),
         *(_first(Alert.objects.open(), name, now) for name in ("begins", "ends")),
         _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
+        _first(FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from", now),
+        *(_first(Card.objects.all(), name, now) for name in ("shows_from", "shows_until")),
     ]
     return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts)[:1]
 

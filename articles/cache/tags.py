@@ -38,6 +38,11 @@ def author_tag(pk: int) -> str:
     return f"author:{pk}"
 
 
+def front_tag(slug: str, version: int | None = None) -> str:
+    """On every page of a front, or on those of one of its versions."""
+    return f"front:{slug}" if version is None else f"front:{slug}:{version}"
+
+
 def tagged(response: HttpResponseBase, *tags: str) -> HttpResponseBase:
     """Add tags to `response` and return it."""
     response.headers[HEADER] = " ".join(dict.fromkeys([*tags_on(response), *tags]))

@@ -12,6 +12,7 @@ from articles.models.article import (
     NEWEST_FIRST as NEWEST_FIRST,
     Article as Article,
     ArticleQuerySet as ArticleQuerySet,
+    Instant as Instant,
     due_at as due_at,
     not_over_at as not_over_at,
     over_at as over_at,
@@ -32,6 +33,12 @@ from articles.models.channel import Channel as Channel, ChannelQuerySet as Chann
 from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
 from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
+from articles.models.front import (
+    Block as Block,
+    Card as Card,
+    Front as Front,
+    FrontVersion as FrontVersion,
+)
 from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
 from articles.models.note import Note as Note
 from articles.models.notification import (

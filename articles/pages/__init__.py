@@ -9,6 +9,12 @@ from articles.pages.article import (
     text_of_link as text_of_link,
     uncached as uncached,
 )
-from articles.pages.card import byline as byline, card as card, language_of as language_of, timed as timed
+from articles.pages.card import (
+    byline as byline,
+    card as card,
+    front_card as front_card,
+    language_of as language_of,
+    timed as timed,
+)
 from articles.pages.json_ld import structured as structured
 from articles.pages.links import Links as Links, links_in as links_in

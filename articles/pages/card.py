@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
@@ -10,8 +11,9 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext as _
 
 from articles.addresses import page_address
+from articles.fronts import ShownCard, ShownLink
 from articles.images import markup
-from articles.models import Article, Channel
+from articles.models import Article, Channel, Image
 from articles.text import format_time, whole_second
 
 _HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
@@ -33,19 +35,61 @@ def card(
     "brief" or empty.
     """
     address = escape(article.get_absolute_url())
-    cover = _cover(article, address, sizes, is_lead=look == "lead", is_first=is_first) if sizes else ""
-    classes = " ".join(filter(None, ("card", look, "covered" if cover else "")))
+    cover = _cover(article.covers, address, sizes, is_lead=look == "lead", is_first=is_first) if sizes else ""
     parts = [
-        f'<article class="{classes}" data-id="{article.pk}" data-time="{_exact(article)}"'
-        f' lang="{language_of(article.title)}">',
+        _opening(article, article.title, look, is_covered=bool(cover)),
         cover,
         kicker_of(article.channel) if kicker and article.channel else "",
-        f'<h{level}><a href="{address}">{escape(article.title)}</a></h{level}>',
+        _heading(article.title, address, level),
         f'<p class="summary">{escape(article.summary)}</p>' if summary and article.summary else "",
         byline(article),
         "</article>",
     ]
     return "\n".join(filter(None, parts))
+
+
+def front_card(shown: ShownCard, *, level: int, look: str = "", sizes: str = "", is_first: bool = False) -> str:
+    """A card of a composed front, with its own texts and image where it has any, see `card`."""
+    article, address = shown.article, escape(shown.address)
+    cover = _cover(shown.images, address, sizes, is_lead=look == "lead", is_first=is_first) if sizes else ""
+    parts = [
+        _opening(article, shown.headline, look, is_covered=bool(cover)),
+        cover,
+        _kicker(shown),
+        _heading(shown.headline, address, level),
+        f'<p class="summary">{escape(shown.summary)}</p>' if shown.summary and look != "brief" else "",
+        byline(article) if article else "",
+        _sublinks(shown.links),
+        "</article>",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _opening(article: Article | None, headline: str, look: str, *, is_covered: bool) -> str:
+    classes = " ".join(filter(None, ("card", look, "covered" if is_covered else "")))
+    of_article = f' data-id="{article.pk}" data-time="{_exact(article)}"' if article else ""
+    return f'<article class="{classes}"{of_article} lang="{language_of(headline)}">'
+
+
+def _heading(headline: str, address: str, level: int) -> str:
+    return f'<h{level}><a href="{address}">{escape(headline)}</a></h{level}>'
+
+
+def _kicker(shown: ShownCard) -> str:
+    """The card's own kicker, or the channel of its article."""
+    if shown.kicker:
+        return f'<p class="kicker">{escape(shown.kicker)}</p>'
+    return kicker_of(shown.article.channel) if shown.article and shown.article.channel else ""
+
+
+def _sublinks(links: Sequence[ShownLink]) -> str:
+    if not links:
+        return ""
+    items = (
+        f'<li lang="{language_of(link.headline)}"><a href="{escape(link.address)}">{escape(link.headline)}</a></li>'
+        for link in links
+    )
+    return f'<ul class="sublinks">{"".join(items)}</ul>'
 
 
 def byline(article: Article, updated: datetime | None = None) -> str:
@@ -81,12 +125,12 @@ def _signed(article: Article) -> str:
     return ""
 
 
-def _cover(article: Article, address: str, sizes: str, *, is_lead: bool, is_first: bool) -> str:
-    """The images of the cover, with a link that screen readers skip, because the heading has it, too."""
-    if not article.covers:
+def _cover(covers: Sequence[Image], address: str, sizes: str, *, is_lead: bool, is_first: bool) -> str:
+    """The images of a cover, with a link that screen readers skip, because the heading has it, too."""
+    if not covers:
         return ""
     is_first = is_lead and is_first
-    images = [markup(image, sizes=sizes, is_first=is_first, is_small=not is_lead) for image in article.covers]
+    images = [markup(image, sizes=sizes, is_first=is_first, is_small=not is_lead) for image in covers]
     attributes = f'class="cover cover-{len(images)}" href="{address}" tabindex="-1" aria-hidden="true"'
     return f"<a {attributes}>{''.join(images)}</a>"
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
+
+from articles.addresses import page_address
 from articles.images import gather_covers
 from articles.listing import ArticleFilter
 from articles.models import Article, ArticleQuerySet, Channel
@@ -54,6 +57,11 @@ def build_front_page(channels: Sequence[Channel], *, size: int) -> FrontPage:
     sections = [Section(channel, _in_channel(channel, rest)) for channel in chosen]
     page = Page(newest, last=newest[-1] if rest else None, size=size)
     return FrontPage(page, lead, [section for section in sections if section.articles])
+
+
+def front_addresses() -> dict[str, str]:
+    """The path of the front in each language of the site."""
+    return {code: page_address("front", language=code) for code, _name in settings.LANGUAGES}
 
 
 def _newest(channels: Iterable[int], size: int) -> ArticleQuerySet:

@@ -23,13 +23,16 @@ from django.views.decorators.http import require_safe
 from articles.cache import (
     IMAGE_AGE,
     MAX_PATHS,
+    NEWS,
     CachedResponse,
     article_tag,
+    front_tag,
     get_or_build,
     set_cache_headers,
     set_tag_headers,
     tagged,
 )
+from articles.fronts import shows_image
 from articles.models import Article, PreviewLink
 from articles.pages import text_of_link
 from articles.publishing import open_link
@@ -81,10 +84,13 @@ def allow_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpR
 
 
 def _showing_article(pk: UUID) -> HttpResponseBase:
-    """A cacheable response tagged with a live article that shows the image, or a 404, which is not cached."""
-    for article in Article.objects.live(database_now()).filter(image_uses__image=pk).only("body", "cover"):
+    """A cacheable response tagged with what shows the image, an article or a front, or a 404, which is not cached."""
+    now = database_now()
+    for article in Article.objects.live(now).filter(image_uses__image=pk).only("body", "cover"):
         if str(pk) in [*article.cover, *article.images]:  # an `ImageUse` may belong to a pending update
             return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
+    if front := shows_image(pk, now):
+        return tagged(HttpResponse(front), NEWS, front_tag(front))
     return HttpResponse(status=404)
 
 

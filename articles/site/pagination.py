@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.db.models import Q
 from django.http import Http404, QueryDict
@@ -17,6 +18,9 @@ from scheduling.database import compiled_once
 
 SIZE = 10
 """Articles on a page, unless the query has another `page_size`."""
+
+
+_LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,11 @@ def _page_from(articles: Sequence[Article], *, size: int, here: str = "") -> Pag
     if here and not articles:
         raise Http404
     return _page(articles[:size], has_more=len(articles) > size, size=size, here=here)
+
+
+def from_newest() -> str:
+    """The query of the list that begins with the newest article, for pages that begin with other things."""
+    return f"?before={Cursor(_LATEST, 0)}"
 
 
 def has_cursor(query: QueryDict) -> bool:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from django.urls import path
+import re
+
+from django.conf import settings
+from django.urls import path, register_converter
 
 from articles.site import previews, search, sitemaps, views
 from articles.site.feeds import views as feeds
 from articles.site.media import media
 
+
+class SiteLanguage:
+    """A path segment that is one of the site's languages."""
+
+    regex = "|".join(re.escape(code) for code, _name in settings.LANGUAGES)
+
+    def to_python(self, value: str) -> str:
+        """The language's code."""
+        return value
+
+    def to_url(self, value: str) -> str:
+        """The same."""
+        return value
+
+
+register_converter(SiteLanguage, "language")
+
 urlpatterns = [
     path("", views.home, name="home"),
+    path("<language:language>/", views.front, name="front"),
     path("latest/", views.latest, name="latest"),
     path("channel/<str:slug>/", views.channel, name="channel"),
     path("tag/<str:slug>/", views.tag, name="tag"),

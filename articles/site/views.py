@@ -6,18 +6,21 @@ They depend on the language but not on the user, so any cache may share them.
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
+from django.utils.translation import get_language, override
 from django.views.decorators.http import require_safe
 
-from articles.cache import NEWS, article_tag, cached, channel_tag, tagged, topic_tag
+from articles.cache import NEWS, article_tag, cached, channel_tag, front_tag, tagged, topic_tag
+from articles.fronts import ShownFront, front_at
 from articles.models import GOES_LIVE_COLUMNS, Article, Channel
 from articles.pages import page_of_article
-from articles.site.home import build_front_page
-from articles.site.pagination import has_cursor, page_of, page_size
+from articles.site.home import build_front_page, front_addresses
+from articles.site.pagination import from_newest, has_cursor, page_of, page_size
 from articles.site.streams import Stream, all_news, author_stream, channel_stream, tag_stream
 from scheduling.database import compiled_once, database_now
 
@@ -33,21 +36,37 @@ def icon(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 @cached("after", "before", "page_size")
-def home(request: HttpRequest) -> HttpResponseBase:
-    """The front page; further pages of it are lists of all channels."""
+def home(request: HttpRequest, language: str = "") -> HttpResponseBase:
+    """The front of the reader's language, composed or automatic; further pages of it are lists of all channels."""
     if has_cursor(request.GET):
         return _list(request, all_news())
-    channels = compiled_once(Channel.objects.enabled)
-    front = build_front_page(channels, size=page_size(request.GET))
-    context = {"stream": all_news(), "channels": channels, "front": front, "page": front.page}
-    return tagged(render(request, "articles/home.html", context), NEWS)
+    channels, language, addresses = compiled_once(Channel.objects.enabled), get_language(), front_addresses()
+    context = {"stream": all_news(), "channels": channels, "addresses": addresses, "address": addresses[language]}
+    if front := front_at(database_now(), language=language):
+        return _front(request, front, context)
+    automatic = build_front_page(channels, size=page_size(request.GET))
+    response = render(request, "articles/home.html", {**context, "front": automatic, "page": automatic.page})
+    return tagged(response, NEWS, front_tag(language))
+
+
+@require_safe
+def front(request: HttpRequest, language: str) -> HttpResponseBase:
+    """The front of a language at its own address, whatever the reader's language: caches do not vary it."""
+    with override(language):
+        response = home(request, language=language)
+    response.headers["Content-Language"] = language
+    return response
 
 
 @require_safe
 @cached("after", "before", "page_size")
 def channel(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """The articles of a channel."""
-    return _list(request, channel_stream(slug))
+    """The composed front of a channel, or its articles."""
+    stream = channel_stream(slug)
+    if has_cursor(request.GET):
+        return _list(request, stream)
+    front = front_at(database_now(), language=get_language(), channel=stream.channel)
+    return _front(request, front, {"stream": stream, "address": stream.path}) if front else _list(request, stream)
 
 
 @require_safe
@@ -101,6 +120,14 @@ def latest(request: HttpRequest) -> HttpResponseBase:
     articles = list(newest[:JUST_IN])
     context = {"articles": articles, "are_all": len(articles) < JUST_IN}
     return tagged(render(request, "articles/latest.html", context), NEWS)
+
+
+def _front(request: HttpRequest, front: ShownFront, context: dict[str, Any]) -> HttpResponseBase:
+    """A composed front, followed by all articles."""
+    slug, number = front.version.front.slug, front.version.number
+    page = {**context, "front": front, "page": {"older": from_newest()}}
+    tags = NEWS, context["stream"].surrogate, front_tag(slug), front_tag(slug, number)
+    return tagged(render(request, "articles/front.html", page), *tags)
 
 
 def _list(request: HttpRequest, stream: Stream) -> HttpResponseBase:

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from articles import pages, text
+from articles.fronts import ShownCard
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
@@ -41,6 +42,12 @@ def timed(moment: datetime) -> SafeString:
 def card(article: Article, **look: Any) -> SafeString:
     """An article in a list, see `articles.pages.card`."""
     return mark_safe(pages.card(article, **look))  # noqa: S308 (escaped there)
+
+
+@register.simple_tag
+def front_card(shown: ShownCard, **look: Any) -> SafeString:
+    """A card of a composed front, see `articles.pages.front_card`."""
+    return mark_safe(pages.front_card(shown, **look))  # noqa: S308 (escaped there)
 
 
 @register.simple_tag

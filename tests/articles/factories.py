@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from articles import publishing, releases
-from articles.models import Article, Channel, Release, ReviewPolicy, Revision
+from articles.models import Article, Block, Card, Channel, Front, FrontVersion, Release, ReviewPolicy, Revision
 from articles.publishing.revisions import for_review
 from articles.roles import Role
 from articles.site.sitemaps import SECTION
@@ -107,6 +107,30 @@ def make_release(*articles: Article, by: User, name: str = "Budget day") -> Rele
     for article in articles:
         releases.add_member(release, article=article, by=by)
     return release
+
+
+def make_front(*cards: Article | Card, live_from: datetime | None = None, **values: Any) -> FrontVersion:
+    """A version of the English front with one block of these cards, live since an hour unless it is said."""
+    language, channel = values.pop("language", "en"), values.pop("channel", None)
+    slug = f"{language}-{channel.slug}" if channel else language
+    front, _is_new = Front.objects.get_or_create(slug=slug, language=language, channel=channel)
+    number = front.versions.count() + 1
+    version = front.versions.create(
+        number=number, status=FrontVersion.Status.SCHEDULED, live_from=live_from or soon(hours=-1)
+    )
+    add_block(version, *cards, **{"kind": Block.Kind.LEAD, **values})
+    return version
+
+
+def add_block(version: FrontVersion, *cards: Article | Card, **values: Any) -> Block:
+    """A further block of these cards, which nothing fills up unless it is said."""
+    values = {"backfill": Block.Backfill.NONE, "position": version.blocks.count(), **values}
+    block = version.blocks.create(**values)
+    for position, given in enumerate(cards):
+        card = given if isinstance(given, Card) else Card(article=given, title=given.title)
+        card.block, card.position = block, position
+        card.save()
+    return block
 
 
 def soon(**distance: float) -> datetime:

@@ -1,0 +1,273 @@
+"""What readers get of a front at an instant: the live version's cards whose articles are visible, and the backfill.
+
+Three statements read it: the blocks of the version, its cards, and the live articles among those of the cards and those
+that may fill up blocks. A card whose article is not live is left out with its own texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from articles.images import gather_covers
+from articles.listing import ArticleFilter
+from articles.models import (
+    Article,
+    ArticleQuerySet,
+    Block,
+    Card,
+    FrontVersion,
+    Image,
+    Instant,
+    Release,
+    ReleaseMember,
+    Tagging,
+)
+from scheduling.database import among, compiled_for, compiled_once, in_any
+
+Backfill = Block.Backfill
+_Source = tuple[str, int | None]
+"""A backfill with its channel or tag."""
+
+
+@dataclass(frozen=True)
+class ShownLink:
+    """A line below a card."""
+
+    headline: str
+    address: str
+
+
+@dataclass(frozen=True)
+class ShownCard:
+    """A card with its live article, a card that is a link, or an article that fills up a block."""
+
+    article: Article | None
+    card: Card | None = None
+    links: Sequence[ShownLink] = ()
+
+    @property
+    def headline(self) -> str:
+        """The card's own, or the article's."""
+        own = self.card.headline if self.card else ""
+        return own or (self.article.title if self.article else "") or (self.card.url if self.card else "")
+
+    @property
+    def kicker(self) -> str:
+        """The card's own; empty where readers see the article's channel."""
+        return self.card.kicker if self.card else ""
+
+    @property
+    def summary(self) -> str:
+        """The card's own, or the article's."""
+        return (self.card.summary if self.card else "") or (self.article.summary if self.article else "")
+
+    @property
+    def address(self) -> str:
+        """Where it leads."""
+        return self.article.get_absolute_url() if self.article else self.card.url if self.card else ""
+
+    @property
+    def images(self) -> Sequence[Image]:
+        """The card's own image, or the article's cover."""
+        if self.card and self.card.no_image:
+            return []
+        if self.card and self.card.image:
+            return [self.card.image]
+        return self.article.covers if self.article else []
+
+    @property
+    def size(self) -> str:
+        """How much room it takes."""
+        return self.card.size if self.card else Card.Size.NORMAL
+
+
+@dataclass(frozen=True)
+class ShownBlock:
+    """A block and what readers see in it, which is not empty."""
+
+    block: Block
+    cards: Sequence[ShownCard]
+
+
+@dataclass(frozen=True)
+class ShownFront:
+    """What readers see of a version."""
+
+    version: FrontVersion
+    blocks: Sequence[ShownBlock]
+
+    @property
+    def lead(self) -> ShownCard | None:
+        """The first card; None if there is nothing to see."""
+        return self.blocks[0].cards[0] if self.blocks else None
+
+
+def front_at(now: Instant, *, language: str, channel: int | None = None) -> ShownFront | None:
+    """What readers get at `now` of the front of the site or of a channel; None without a composed version."""
+    blocks = _read(_blocks_at, now, language, channel)
+    return _compose(blocks, now) if blocks else None
+
+
+def shows_image(pk: UUID, now: Instant) -> str:
+    """The slug of a front that shows readers this image on a card; empty if none does."""
+    versions = FrontVersion.objects.live(now).values("pk")
+    is_live = Exists(Article.objects.live(now).filter(pk=OuterRef("article")))
+    cards = Card.objects.within_window(now).filter(is_live | ~Q(url=""), image=pk, block__version__in=versions)
+    return cards.values_list("block__version__front__slug", flat=True).first() or ""
+
+
+def _blocks_at(now: Instant, language: str, channel: int | None) -> QuerySet[Block]:
+    versions = FrontVersion.objects.live_since(now).filter(front__language=language, front__channel=channel)
+    newest = versions.values("pk")[:1]
+    return Block.objects.filter(version=newest).select_related("version__front").order_by("position")
+
+
+def _cards_of(now: Instant, version: int) -> QuerySet[Card]:
+    cards = Card.objects.within_window(now).filter(block__version=version)
+    return cards.select_related("image").order_by("position", "pk")
+
+
+def _read(build: Callable[..., QuerySet[Any]], now: Instant, *arguments: Any) -> list[Any]:
+    """The rows of a statement, compiled once if `now` is the database's clock."""
+    return list(build(now, *arguments)) if isinstance(now, datetime) else compiled_once(build, now, *arguments)
+
+
+def _compose(blocks: Sequence[Block], now: Instant) -> ShownFront:
+    plan = _Plan(blocks, _read(_cards_of, now, blocks[0].version_id))
+    shown = plan.fill(_articles(plan, now))
+    gather_covers(card.article for _block, cards in shown for card in cards if card.article)
+    return ShownFront(blocks[0].version, [ShownBlock(block, cards) for block, cards in shown if cards])
+
+
+def _articles(plan: _Plan, now: Instant) -> dict[int, Article]:
+    """The live articles that the plan may use, newest first."""
+    if isinstance(now, datetime):
+        rows = list(_found(plan.ids, plan.sources, plan.total, now))
+    else:
+        rows = compiled_for(_found, plan.ids or [0], plan.sources, plan.total, now)
+    return {article.pk: article for article in rows}
+
+
+def _found(ids: Any, sources: Sequence[_Source], total: int, now: Instant) -> ArticleQuerySet:
+    """The live ones of these articles, and the newest of each source: `total`, as others may be shown already."""
+    live = Article.objects.live(now)
+    lists = (_newest(live, source).newest_first().values("pk")[:total] for source in sources)
+    found = Article.objects.filter(pk__in=in_any(live.filter(pk__in=among(ids)).values("pk"), *lists))
+    marks = {_mark(source): _belongs(source) for source in sources if source[0] in (Backfill.TAG, Backfill.RELEASE)}
+    return found.annotate(**marks).select_related("channel", "author").defer("body").newest_first()
+
+
+def _newest(live: ArticleQuerySet, source: _Source) -> ArticleQuerySet:
+    kind, pk = source
+    if kind == Backfill.RELEASE:
+        return live.filter(pk__in=_released())
+    chosen = ArticleFilter(channel=pk if kind == Backfill.CHANNEL else None, tag=pk if kind == Backfill.TAG else None)
+    return chosen.apply(live)
+
+
+def _released() -> QuerySet[Any]:
+    """The articles of the most recent release."""
+    last = Release.objects.filter(status=Release.Status.PUBLISHED).order_by("-published_at", "-pk").values("pk")[:1]
+    return ReleaseMember.objects.filter(release=last, article__isnull=False).values("article")
+
+
+def _mark(source: _Source) -> str:
+    """The name of the annotation that says whether an article belongs to a source."""
+    return f"of_{source[0]}_{source[1] or 0}"
+
+
+def _belongs(source: _Source) -> Exists:
+    if source[0] == Backfill.RELEASE:
+        return Exists(_released().filter(article=OuterRef("pk")))
+    return Exists(Tagging.objects.filter(article=OuterRef("pk"), tag=source[1]))
+
+
+@dataclass
+class _Plan:
+    """Which article goes where: cards first, each article once, and then what fills up the blocks."""
+
+    blocks: Sequence[Block]
+    cards: Sequence[Card]
+    used: set[int] = field(default_factory=set)
+
+    @property
+    def ids(self) -> list[int]:
+        """The articles of cards and sublinks."""
+        linked = (int(link["article"]) for card in self.cards for link in card.linked)
+        return sorted({*(card.article_id for card in self.cards if card.article_id), *linked})
+
+    @property
+    def sources(self) -> tuple[_Source, ...]:
+        """What may fill up blocks."""
+        return tuple(dict.fromkeys(filter(None, map(_source, self.blocks))))
+
+    @property
+    def total(self) -> int:
+        """How many cards there are at most."""
+        return sum(block.size for block in self.blocks)
+
+    def fill(self, articles: Mapping[int, Article]) -> list[tuple[Block, list[ShownCard]]]:
+        """Each block with what is shown in it."""
+        shown = [(block, self._chosen(block, articles)) for block in self.blocks]
+        for block, cards in shown:
+            cards += self._filling(block, articles, _wanted(block, len(cards)))
+        return shown
+
+    def _chosen(self, block: Block, articles: Mapping[int, Article]) -> list[ShownCard]:
+        chosen: list[ShownCard] = []
+        for card in self.cards:
+            article = articles.get(card.article_id or 0)
+            is_visible = article is not None and article.pk not in self.used if card.article_id else bool(card.url)
+            if card.block_id == block.pk and is_visible and len(chosen) < block.size:
+                self.used.update([article.pk] if article else [])
+                chosen.append(ShownCard(article, card, list(_links(card, articles))))
+        return chosen
+
+    def _filling(self, block: Block, articles: Mapping[int, Article], wanted: int) -> list[ShownCard]:
+        source = _source(block)
+        fitting = (row for row in articles.values() if row.pk not in self.used and source and _fits(row, source))
+        filling = list(islice(fitting, wanted))
+        self.used.update(article.pk for article in filling)
+        return [ShownCard(article) for article in filling]
+
+
+def _source(block: Block) -> _Source | None:
+    """What fills up a block; a lead is never empty."""
+    if block.backfill == Backfill.NONE:
+        return (Backfill.NEWEST, None) if block.kind == Block.Kind.LEAD else None
+    if block.backfill == Backfill.CHANNEL and block.channel_id:
+        return Backfill.CHANNEL, block.channel_id
+    if block.backfill == Backfill.TAG and block.tag_id:
+        return Backfill.TAG, block.tag_id
+    return (Backfill.RELEASE, None) if block.backfill == Backfill.RELEASE else (Backfill.NEWEST, None)
+
+
+def _wanted(block: Block, shown: int) -> int:
+    """How many articles fill up a block that shows so many cards."""
+    if block.backfill != Backfill.NONE:
+        return block.size - shown
+    return int(block.kind == Block.Kind.LEAD and not shown)
+
+
+def _fits(article: Article, source: _Source) -> bool:
+    kind, pk = source
+    if kind == Backfill.CHANNEL:
+        return article.channel_id == pk
+    return bool(kind == Backfill.NEWEST or getattr(article, _mark(source)))
+
+
+def _links(card: Card, articles: Mapping[int, Article]) -> Iterator[ShownLink]:
+    """The sublinks of a card to live articles and other addresses."""
+    for link in card.sublinks:
+        article = articles.get(int(link.get("article") or 0))
+        if article:
+            yield ShownLink(link.get("headline") or article.title, article.get_absolute_url())
+        elif link.get("url") and link.get("headline"):
+            yield ShownLink(link["headline"], link["url"])

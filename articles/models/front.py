@@ -1,0 +1,204 @@
+"""Fronts: composed front pages, whose versions readers get by the clock."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import OuterRef, Q, Subquery
+from django.utils.translation import gettext_lazy as _, pgettext_lazy
+
+from articles.addresses import page_address
+from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, SUMMARY_LENGTH, TITLE_LENGTH
+from articles.models.article import Article, Instant
+from articles.models.channel import Channel
+from articles.models.image import Image
+from articles.models.tag import Tag
+
+
+class Front(models.Model):
+    """The front page of the site or of a channel in one language; without a version it is automatic."""
+
+    slug = models.CharField(_("slug"), max_length=LABEL_LENGTH, unique=True)
+    language = models.CharField(_("language"), max_length=10)
+    channel = models.ForeignKey(
+        Channel, on_delete=models.CASCADE, null=True, related_name="fronts", verbose_name=_("channel")
+    )
+
+    class Meta:
+        verbose_name = _("front")
+        verbose_name_plural = _("fronts")
+        default_permissions = ()
+        constraints = [models.UniqueConstraint(fields=["channel", "language"], name="front_of_channel")]
+
+    def __str__(self) -> str:
+        language = dict(settings.LANGUAGES).get(self.language, self.language)
+        return f"{self.channel or _('Front page')} · {language}"
+
+    def get_absolute_url(self) -> str:
+        """Where readers see it."""
+        return self.channel.get_absolute_url() if self.channel else page_address("front", language=self.language)
+
+
+class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
+    """Queries for versions of fronts. `now` is an aware datetime or `database_now()`."""
+
+    def live_since(self, now: Instant) -> Self:
+        """The versions that readers get or have got at `now`, the newest first."""
+        return self.filter(status=FrontVersion.Status.SCHEDULED, live_from__lte=now).order_by("-live_from")
+
+    def live(self, now: Instant) -> Self:
+        """The version of each front that readers get at `now`."""
+        newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
+        return self.filter(pk=Subquery(newest.values("pk")[:1]))
+
+
+class FrontVersion(models.Model):
+    """One composition of a front. Readers get the one with the greatest `live_from` that has come.
+
+    It is never changed once it is live; only drafts are edited.
+    """
+
+    class Status(models.TextChoices):
+        """Whether readers get it at its time."""
+
+        DRAFT = "draft", pgettext_lazy("front version", "Draft")
+        SCHEDULED = "scheduled", pgettext_lazy("front version", "Scheduled")  #: also once it is live
+
+    front = models.ForeignKey(Front, on_delete=models.CASCADE, related_name="versions", verbose_name=_("front"))
+    number = models.PositiveIntegerField(_("number"))
+    status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
+    live_from = models.DateTimeField(_("live from"), null=True, blank=True)
+    based_on = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("author")
+    )
+    edits = models.PositiveIntegerField(default=0, help_text=_("How often the draft was edited."))
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
+
+    objects = FrontVersionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("front version")
+        verbose_name_plural = _("front versions")
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(fields=["front", "number"], name="front_version_number"),
+            models.UniqueConstraint(fields=["front", "live_from"], name="front_version_instant"),
+        ]
+        indexes = [models.Index(fields=["status", "live_from"], name="front_version_next")]
+
+    def __str__(self) -> str:
+        return f"{self.front} {self.number}"
+
+
+class Block(models.Model):
+    """A section of a front version: its cards, filled up to its size with what its backfill finds."""
+
+    class Kind(models.TextChoices):
+        """How readers see it."""
+
+        LEAD = "lead", _("Lead")
+        LIST = "list", _("List")
+        STRIP = "strip", _("Strip")
+
+    class Backfill(models.TextChoices):
+        """What fills the places that no card has."""
+
+        NEWEST = "newest", _("Newest articles")
+        CHANNEL = "channel", _("Newest of a channel")
+        TAG = "tag", _("Newest with a tag")
+        RELEASE = "release", _("The most recent release")
+        NONE = "none", _("Nothing")
+
+    version = models.ForeignKey(FrontVersion, on_delete=models.CASCADE, related_name="blocks")
+    uuid = models.UUIDField(default=uuid4, help_text=_("The same in all versions."))
+    position = models.PositiveSmallIntegerField()
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.LIST)
+    title = models.CharField(_("title"), max_length=LABEL_LENGTH, blank=True)
+    backfill = models.CharField(_("backfill"), max_length=10, choices=Backfill.choices, default=Backfill.NEWEST)
+    channel = models.ForeignKey(
+        Channel, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("channel")
+    )
+    tag = models.ForeignKey(
+        Tag, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("tag")
+    )
+    size = models.PositiveSmallIntegerField(_("size"), default=4, help_text=_("Cards that readers see at most."))
+
+    class Meta:
+        verbose_name = _("block")
+        verbose_name_plural = _("blocks")
+        default_permissions = ()
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["version", "uuid"], name="front_block")]
+
+    def __str__(self) -> str:
+        return self.title or str(self.get_kind_display())
+
+
+class CardQuerySet(models.QuerySet["Card"]):
+    """Queries for cards. `now` is an aware datetime or `database_now()`."""
+
+    def within_window(self, now: Instant) -> Self:
+        """Cards that are to be shown at `now`."""
+        return self.filter(Q(shows_from=None) | Q(shows_from__lte=now), Q(shows_until=None) | Q(shows_until__gt=now))
+
+
+class Card(models.Model):
+    """An article's place on a front, or a link, with the texts that readers see there instead of the article's.
+
+    Its article has no constraint in the database, so that composing a front locks no article.
+    """
+
+    class Size(models.TextChoices):
+        """How much room it takes in its block."""
+
+        LARGE = "large", _("Large")
+        NORMAL = "normal", _("Normal")
+        SMALL = "small", _("Small")
+
+    block = models.ForeignKey(Block, on_delete=models.CASCADE, related_name="cards")
+    uuid = models.UUIDField(default=uuid4, help_text=_("The same in all versions."))
+    position = models.PositiveIntegerField()
+    article = models.ForeignKey(
+        Article,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        db_constraint=False,
+        related_name="cards",
+        verbose_name=_("article"),
+    )
+    url = models.CharField(_("address"), max_length=ADDRESS_LENGTH, blank=True)
+    headline = models.CharField(_("headline"), max_length=TITLE_LENGTH, blank=True)
+    kicker = models.CharField(_("kicker"), max_length=LABEL_LENGTH, blank=True)
+    summary = models.CharField(_("summary"), max_length=SUMMARY_LENGTH, blank=True)
+    image = models.ForeignKey(
+        Image, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("image")
+    )
+    no_image = models.BooleanField(_("no image"), default=False)
+    size = models.CharField(_("size"), max_length=10, choices=Size.choices, default=Size.NORMAL)
+    shows_from = models.DateTimeField(_("shows from"), null=True, blank=True, db_index=True)
+    shows_until = models.DateTimeField(_("shows until"), null=True, blank=True, db_index=True)
+    sublinks = models.JSONField(_("sublinks"), default=list, blank=True)
+    title = models.CharField(max_length=TITLE_LENGTH, blank=True, help_text=_("Stays if the article is deleted."))
+
+    objects = CardQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("card")
+        verbose_name_plural = _("cards")
+        default_permissions = ()
+        ordering = ["position", "pk"]
+        constraints = [models.UniqueConstraint(fields=["block", "uuid"], name="front_card")]
+
+    def __str__(self) -> str:
+        return self.headline or self.title or self.url
+
+    @property
+    def linked(self) -> list[dict[str, Any]]:
+        """The sublinks to articles."""
+        return [link for link in self.sublinks if link.get("article")]
