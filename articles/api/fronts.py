@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext_lazy as _, override
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -22,7 +22,7 @@ from articles.cache import NEWS, cached, front_tag, tagged
 from articles.fronts import ShownBlock, ShownCard, front_at
 from articles.images import absolute
 from articles.models import Block, Card, Channel, Front
-from articles.site.home import FrontPage, build_front_page
+from articles.site.home import build_front_page
 from articles.site.pagination import SIZE
 from scheduling.api.strict import StrictView
 from scheduling.database import compiled_once, database_now
@@ -125,8 +125,7 @@ def _automatic(slug: str) -> Front:
 
 def _blocks(language: str) -> list[ShownBlock]:
     """The blocks of the automatic front."""
-    with override(language):
-        page: FrontPage = build_front_page(compiled_once(Channel.objects.enabled), size=SIZE)
+    page = build_front_page(compiled_once(Channel.objects.enabled), size=SIZE, language=language)
     above = [page.lead, *page.others] if page.lead else []
     blocks = [ShownBlock(Block(kind=Block.Kind.LEAD), [ShownCard(article) for article in above])]
     sections = (

@@ -29,6 +29,7 @@ from articles.models import (
     ReleaseMember,
     Tagging,
 )
+from articles.text import base_language
 from scheduling.database import among, compiled_for, compiled_once, in_any
 
 Backfill = Block.Backfill
@@ -140,7 +141,7 @@ def _read(build: Callable[..., QuerySet[Any]], now: Instant, *arguments: Any) ->
 
 
 def _compose(blocks: Sequence[Block], now: Instant) -> ShownFront:
-    plan = _Plan(blocks, _read(_cards_of, now, blocks[0].version_id))
+    plan = _Plan(base_language(blocks[0].version.front.language), blocks, _read(_cards_of, now, blocks[0].version_id))
     shown = plan.fill(_articles(plan, now))
     gather_covers(card.article for _block, cards in shown for card in cards if card.article)
     return ShownFront(blocks[0].version, [ShownBlock(block, cards) for block, cards in shown if cards])
@@ -149,27 +150,28 @@ def _compose(blocks: Sequence[Block], now: Instant) -> ShownFront:
 def _articles(plan: _Plan, now: Instant) -> dict[int, Article]:
     """The live articles that the plan may use, newest first."""
     if isinstance(now, datetime):
-        rows = list(_found(plan.ids, plan.sources, plan.total, now))
+        rows = list(_found(plan.ids, plan.sources, plan.total, plan.language, now))
     else:
-        rows = compiled_for(_found, plan.ids or [0], plan.sources, plan.total, now)
+        rows = compiled_for(_found, plan.ids or [0], plan.sources, plan.total, plan.language, now)
     return {article.pk: article for article in rows}
 
 
-def _found(ids: Any, sources: Sequence[_Source], total: int, now: Instant) -> ArticleQuerySet:
+def _found(ids: Any, sources: Sequence[_Source], total: int, language: str, now: Instant) -> ArticleQuerySet:
     """The live ones of these articles, and the newest of each source: `total`, as others may be shown already."""
     live = Article.objects.live(now)
-    lists = (_newest(live, source).newest_first().values("pk")[:total] for source in sources)
+    lists = (_newest(live, source, language).newest_first().values("pk")[:total] for source in sources)
     found = Article.objects.filter(pk__in=in_any(live.filter(pk__in=among(ids)).values("pk"), *lists))
     marks = {_mark(source): _belongs(source) for source in sources if source[0] in (Backfill.TAG, Backfill.RELEASE)}
     return found.annotate(**marks).select_related("channel", "author").defer("body").newest_first()
 
 
-def _newest(live: ArticleQuerySet, source: _Source) -> ArticleQuerySet:
+def _newest(live: ArticleQuerySet, source: _Source, language: str) -> ArticleQuerySet:
     kind, pk = source
     if kind == Backfill.RELEASE:
         return live.filter(pk__in=_released())
-    chosen = ArticleFilter(channel=pk if kind == Backfill.CHANNEL else None, tag=pk if kind == Backfill.TAG else None)
-    return chosen.apply(live)
+    if kind == Backfill.TAG:
+        return ArticleFilter(tag=pk).apply(live)
+    return ArticleFilter(channel=pk, language=language).apply(live)
 
 
 def _released() -> QuerySet[Any]:
@@ -193,6 +195,7 @@ def _belongs(source: _Source) -> Exists:
 class _Plan:
     """Which article goes where: cards first, each article once, and then what fills up the blocks."""
 
+    language: str
     blocks: Sequence[Block]
     cards: Sequence[Card]
     used: set[int] = field(default_factory=set)
@@ -232,10 +235,16 @@ class _Plan:
 
     def _filling(self, block: Block, articles: Mapping[int, Article], wanted: int) -> list[ShownCard]:
         source = _source(block)
-        fitting = (row for row in articles.values() if row.pk not in self.used and source and _fits(row, source))
+        fitting = (row for row in articles.values() if row.pk not in self.used and source and self._fits(row, source))
         filling = list(islice(fitting, wanted))
         self.used.update(article.pk for article in filling)
         return [ShownCard(article) for article in filling]
+
+    def _fits(self, article: Article, source: _Source) -> bool:
+        kind, pk = source
+        if kind in (Backfill.TAG, Backfill.RELEASE):
+            return bool(getattr(article, _mark(source)))
+        return article.language == self.language and pk in (None, article.channel_id)
 
 
 def _source(block: Block) -> _Source | None:
@@ -254,13 +263,6 @@ def _wanted(block: Block, shown: int) -> int:
     if block.backfill != Backfill.NONE:
         return block.size - shown
     return int(block.kind == Block.Kind.LEAD and not shown)
-
-
-def _fits(article: Article, source: _Source) -> bool:
-    kind, pk = source
-    if kind == Backfill.CHANNEL:
-        return article.channel_id == pk
-    return bool(kind == Backfill.NEWEST or getattr(article, _mark(source)))
 
 
 def _links(card: Card, articles: Mapping[int, Article]) -> Iterator[ShownLink]:

@@ -19,7 +19,7 @@ FIRST_CANDIDATES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ArticleFilter:
-    """Filters by channel, tag, author (primary keys) and time; those that are None do not apply.
+    """Filters by channel, tag, author (primary keys), language and time; those that are None do not apply.
 
     `since` is inclusive, `until` exclusive; `older` keeps only articles after that cursor.
     """
@@ -27,6 +27,7 @@ class ArticleFilter:
     channel: int | None = None
     tag: int | None = None
     author: int | None = None
+    language: str | None = None
     since: datetime | None = None
     until: datetime | None = None
     older: Cursor | None = None
@@ -54,6 +55,8 @@ class ArticleFilter:
             articles = articles.filter(channel=self.channel)
         if self.tag is not None:
             articles = articles.tagged(self.tag)
+        if self.language is not None:
+            articles = articles.filter(language=self.language)
         return articles.filter(self._span())
 
     def _span(self) -> Q:

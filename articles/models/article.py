@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.addresses import page_address
 from articles.limits import BODY_LENGTH, EXTERNAL_ID_LENGTH, REASON_LENGTH, SLUG_LENGTH
 from articles.models.base.last_modified import Dated, DatedQuerySet
+from articles.models.base.text_language import LanguageField
 from articles.models.cover import Covered
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
@@ -177,6 +178,7 @@ class Article(TextLines, Covered, Dated):
         help_text=_("The last part of the URL. Leave empty to create it from the headline."),
     )
     body = models.TextField(_("body"), blank=True, max_length=BODY_LENGTH)
+    language = LanguageField(verbose_name=_("language"))
     channel = models.ForeignKey(
         "articles.Channel",
         on_delete=models.PROTECT,
@@ -256,6 +258,8 @@ class Article(TextLines, Covered, Dated):
             models.Index(fields=["text_changed_at"], name="article_text_changed"),
             models.Index(fields=["channel", "goes_live_at", "id"], name="article_by_channel"),
             models.Index(fields=["author", "goes_live_at", "id"], name="article_by_author"),
+            models.Index(fields=["language", "goes_live_at", "id"], name="article_by_language"),
+            models.Index(fields=["channel", "language", "goes_live_at", "id"], name="article_by_both"),
         ]
 
     def __str__(self) -> str:

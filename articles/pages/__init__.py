@@ -13,7 +13,6 @@ from articles.pages.card import (
     byline as byline,
     card as card,
     front_card as front_card,
-    language_of as language_of,
     timed as timed,
 )
 from articles.pages.json_ld import structured as structured

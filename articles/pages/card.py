@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
@@ -14,9 +13,7 @@ from articles.addresses import page_address
 from articles.fronts import ShownCard, ShownLink
 from articles.images import markup
 from articles.models import Article, Channel, Image
-from articles.text import format_time, whole_second
-
-_HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+from articles.text import format_time, language_of, whole_second
 
 
 def card(
@@ -104,11 +101,6 @@ def kicker_of(channel: Channel) -> str:
     """A link to the channel, above a heading."""
     name, address = escape(channel.name), escape(channel.get_absolute_url())
     return f'<p class="kicker"><a href="{address}" lang="{language_of(channel.name)}">{name}</a></p>'
-
-
-def language_of(text: str) -> str:
-    """Language of a text for the `lang` attribute: Chinese if it has a Chinese character."""
-    return "zh" if _HAN.search(text) else "en"
 
 
 def timed(moment: datetime) -> str:

@@ -13,6 +13,7 @@ from articles.images import gather_covers
 from articles.listing import ArticleFilter
 from articles.models import Article, ArticleQuerySet, Channel
 from articles.site.pagination import Page
+from articles.text import base_language
 from scheduling.database import compiled_once, in_any
 
 SECTIONS = 8
@@ -46,10 +47,14 @@ class FrontPage:
         return [article for article in self.page.articles if article != self.lead]
 
 
-def build_front_page(channels: Sequence[Channel], *, size: int) -> FrontPage:
-    """The front page with `size` articles above its sections, in two statements."""
+def build_front_page(channels: Sequence[Channel], *, size: int, language: str) -> FrontPage:
+    """The front page in a language of the site with `size` articles above its sections, in two statements.
+
+    While no article is in that language, those of all languages are shown.
+    """
     chosen = channels[:SECTIONS]
-    rows = compiled_once(_newest, tuple(channel.pk for channel in chosen), size)
+    ids = tuple(channel.pk for channel in chosen)
+    rows = compiled_once(_newest, ids, size, base_language(language)) or compiled_once(_newest, ids, size, None)
     gather_covers(rows)
     lead = _lead(rows)
     newest = rows[:size] if lead in rows[:size] else rows[: max(size - 1, 1)]
@@ -64,10 +69,11 @@ def front_addresses() -> dict[str, str]:
     return {code: page_address("front", language=code) for code, _name in settings.LANGUAGES}
 
 
-def _newest(channels: Iterable[int], size: int) -> ArticleQuerySet:
+def _newest(channels: Iterable[int], size: int, language: str | None) -> ArticleQuerySet:
     """The newest articles of the site and of each channel, as many as the front page may show, newest first."""
-    site = ArticleFilter().live().values("pk")[: size + 1]
-    sections = (ArticleFilter(channel=pk).live().values("pk")[: size + SECTION_SIZE] for pk in channels)
+    site = ArticleFilter(language=language).live().values("pk")[: size + 1]
+    filters = (ArticleFilter(channel=pk, language=language) for pk in channels)
+    sections = (each.live().values("pk")[: size + SECTION_SIZE] for each in filters)
     articles = Article.objects.filter(pk__in=in_any(site, *sections))
     return articles.select_related("channel", "author").defer("body").newest_first()
 

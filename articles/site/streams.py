@@ -15,6 +15,7 @@ from articles.addresses import page_address
 from articles.cache import NEWS, WrongSlug, author_tag, channel_tag, topic_tag
 from articles.listing import ArticleFilter, live_authors, live_tags
 from articles.models import Channel, Tag
+from articles.text import base_language
 
 Named = TypeVar("Named", Channel, Tag)
 
@@ -42,9 +43,10 @@ class Stream(ArticleFilter):
         return self.channel is None
 
 
-def all_news() -> Stream:
-    """All articles of the site."""
-    return Stream(page_address("home"), _("Headline"), _("News, on the second."))
+def all_news(language: str | None = None) -> Stream:
+    """All articles of the site, or those in one of its languages."""
+    texts = language and base_language(language)
+    return Stream(page_address("home"), _("Headline"), _("News, on the second."), language=texts)
 
 
 def channel_stream(slug: str) -> Stream:

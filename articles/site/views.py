@@ -39,12 +39,12 @@ def icon(request: HttpRequest) -> HttpResponseBase:
 def home(request: HttpRequest, language: str = "") -> HttpResponseBase:
     """The front of the reader's language, composed or automatic; further pages of it are lists of all channels."""
     if has_cursor(request.GET):
-        return _list(request, all_news())
+        return _news(request)
     channels, language, addresses = compiled_once(Channel.objects.enabled), get_language(), front_addresses()
     context = {"stream": all_news(), "channels": channels, "addresses": addresses, "address": addresses[language]}
     if front := front_at(database_now(), language=language):
         return _front(request, front, context)
-    automatic = build_front_page(channels, size=page_size(request.GET))
+    automatic = build_front_page(channels, size=page_size(request.GET), language=language)
     response = render(request, "articles/home.html", {**context, "front": automatic, "page": automatic.page})
     return tagged(response, NEWS, front_tag(language))
 
@@ -120,6 +120,14 @@ def latest(request: HttpRequest) -> HttpResponseBase:
     articles = list(newest[:JUST_IN])
     context = {"articles": articles, "are_all": len(articles) < JUST_IN}
     return tagged(render(request, "articles/latest.html", context), NEWS)
+
+
+def _news(request: HttpRequest) -> HttpResponseBase:
+    """The articles in the reader's language, or in all languages where none is in that."""
+    try:
+        return _list(request, all_news(get_language()))
+    except Http404:
+        return _list(request, all_news())
 
 
 def _front(request: HttpRequest, front: ShownFront, context: dict[str, Any]) -> HttpResponseBase:

@@ -18,7 +18,7 @@ from articles.fronts import ShownCard
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
-from articles.text import add_paragraphs, clean_html, with_live_links, with_players, zone_label
+from articles.text import add_paragraphs, clean_html, language_of, with_live_links, with_players, zone_label
 from scheduling.database import compiled_once, database_now
 
 register = template.Library()
@@ -140,8 +140,8 @@ def absolute_address(path: str) -> str:
 
 @register.filter
 def language(text: str) -> str:
-    """Language of a text for the `lang` attribute: Chinese if it has a Chinese character."""
-    return pages.language_of(text)
+    """Language of a text for the `lang` attribute."""
+    return language_of(text)
 
 
 @register.simple_tag

@@ -34,6 +34,7 @@ from articles.text.inline import (
     spans as spans,
     text_of as text_of,
 )
+from articles.text.language import HAN as HAN, base_language as base_language, language_of as language_of
 from articles.text.lines import one_line as one_line
 from articles.text.media_sources import (
     foreign_images as foreign_images,

@@ -17,6 +17,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.bulk_signals import SignallingQuerySet
+from articles.models.base.computed import ComputedField
 from articles.models.base.dirty_fields import SavesOnlyChanges
 from scheduling.database import clock, database_now
 
@@ -53,31 +54,14 @@ class _Computed:
         """Django sets the loaded value, which is not needed."""
 
 
-class GoesLiveField(models.GeneratedField):
-    """The computed column. It is not stored in the row, only in indexes: adding it neither rewrites nor locks the
-    table, and it is right whatever writes the row.
-    """
+class GoesLiveField(ComputedField):
+    """The computed column."""
 
     descriptor_class = _Computed
-    db_returning = False  # type: ignore[assignment]  # it is computed here, too
 
     def __init__(self, **options: Any) -> None:
         held = (Coalesce(name, "publish_at") for name in ("embargo_until", "cleared_at"))
-        options |= {"expression": Greatest("publish_at", *held), "output_field": models.DateTimeField()}
-        super().__init__(**{**options, "null": True}, db_persist=False)  # null: for the SQL of negated conditions
-
-    def deconstruct(self) -> Any:
-        """As Django's own field, so that migrations do not depend on this module."""
-        name, _path, args, options = super().deconstruct()
-        options.setdefault("db_persist", False)
-        return name, "django.db.models.GeneratedField", args, options
-
-    def clone(self) -> Any:
-        """A copy; the expression and its type are this class's."""
-        options = self.deconstruct()[3]
-        return type(self)(
-            **{key: options[key] for key in options.keys() - {"expression", "output_field", "db_persist"}}
-        )
+        super().__init__(Greatest("publish_at", *held), models.DateTimeField(), **options)
 
 
 class ScheduledQuerySet(SignallingQuerySet[M]):

@@ -113,7 +113,8 @@ def test_an_article_is_on_a_front_once() -> None:
 
 def test_blocks_are_filled_from_their_channel_tag_or_release() -> None:
     town, tag, by = make_channel("Town"), Tag.objects.create(name="Rain"), make_editor()
-    lead, of_channel, of_tag = live("Lead"), live("Of the channel", hours=5, channel=town), live("Of the tag", hours=6)
+    lead, of_tag = live("Lead"), live("Of the tag", hours=6)
+    live("Of the channel", hours=5, channel=town)
     of_tag.tags.add(tag)
     member = make_article("Of the release", status=APPROVED)
     release = make_release(member, by=by)
@@ -161,6 +162,18 @@ def test_every_language_has_its_front_at_its_own_address() -> None:
     for code, path in (("en", "/en/"), ("zh-hans", "/zh-hans/"), ("x-default", "/")):
         assert re.search(f'hreflang="{code}" href="http[^"]*{path}"', response.text)
     assert Client().get("/fr/").status_code == 404
+
+
+def test_an_automatic_front_has_the_articles_of_its_language_and_all_while_there_are_none() -> None:
+    town = make_channel("Town")
+    live("Bridge reopens", channel=town)
+    assert shown("/en/") == shown("/zh-hans/") == ["Bridge reopens"]
+    live("大桥重新开放 Bridge", channel=town, hours=2)
+    assert (shown("/en/"), shown("/zh-hans/")) == (["Bridge reopens"], ["大桥重新开放 Bridge"])
+    make_front(live("Lead", hours=3), size=2, backfill=Backfill.NEWEST)
+    make_front(live("头条", hours=3), size=3, backfill=Backfill.CHANNEL, language="zh-hans")
+    assert (shown("/en/"), shown("/zh-hans/")) == (["Lead", "Bridge reopens"], ["头条", "大桥重新开放 Bridge"])
+    assert [found.language for found in Article.objects.order_by("pk")] == ["en", "zh", "en", "zh"]
 
 
 def test_a_channel_may_have_a_front() -> None:
