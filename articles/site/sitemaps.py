@@ -22,6 +22,7 @@ from articles.cache import NEWS, cached, tagged
 from articles.images import absolute, gather_covers
 from articles.models import GOES_LIVE_COLUMNS, Article, ArticleQuerySet, Channel
 from articles.site.feeds.formats import fit_for_xml
+from articles.site.home import front_addresses
 from scheduling.database import database_now, in_any, read_database_clock
 
 SECTION = 5000
@@ -53,8 +54,8 @@ def index(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @cached(one_language=True)
 def pages(request: HttpRequest) -> HttpResponseBase:
-    """The front page and the channels."""
-    paths = [reverse("home"), *(channel.get_absolute_url() for channel in Channel.objects.enabled())]
+    """The front of each language, and the channels."""
+    paths = [*front_addresses().values(), *(channel.get_absolute_url() for channel in Channel.objects.enabled())]
     return _xml("urlset", (_element("url", settings.SITE_URL + path, None) for path in paths))
 
 

@@ -114,6 +114,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "articles_list", None, None, 200
     yield "articles_retrieve", live.pk, None, 200
     yield "channels_list", None, None, 200
+    yield "fronts_retrieve", "en", None, 200
     yield "token_create", None, {"username": "alice", "password": "secret"}, 200
     yield from token_steps()
     yield "desk_articles_create", None, {"title": "新闻", "channel": "politics", "publish_at": NOON}, 201

@@ -72,6 +72,7 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/users/": str(editor.pk),
         "/api/v1/desk/views/": str(SavedView.objects.create(owner=root, name="Mine", query="").pk),
         "/api/v1/desk/words/": str(SensitiveWord.objects.create(text="forbidden").pk),
+        "/api/v1/fronts/": "en",
         "/api/v1/tasks/": str(task.task_id),
         "/api/v1/desk/tokens/": str(issue(editor, by=editor, name="probe")[0].pk),
         "/api/v1/desk/service-accounts/": str(create_service_account(name="wire", purpose="", roles=(), by=root).pk),

@@ -23,10 +23,10 @@ from tests.headline.test_named_to_staff import flat, screens
 pytestmark = pytest.mark.django_db
 
 PUBLIC = {
-    "home", "latest", "channel", "tag", "author", "article", "article-by-id", "search", "feed", "channel-feed",
-    "tag-feed", "author-feed", "sitemap", "sitemap-pages", "sitemap-section", "news-sitemap", "robots", "icon", "media",
-    "live-article-list", "live-article-detail", "channel-list", "channel-detail", "api-schema", "api-docs",
-    "account_login", "admin:login", "admin_password_reset", "password_reset_done", "password_reset_confirm",
+    "home", "front", "front-detail", "latest", "channel", "tag", "author", "article", "article-by-id", "search", "feed",
+    "channel-feed", "tag-feed", "author-feed", "sitemap", "sitemap-pages", "sitemap-section", "news-sitemap", "robots",
+    "icon", "media", "live-article-list", "live-article-detail", "channel-list", "channel-detail", "api-schema",
+    "api-docs", "account_login", "admin:login", "admin_password_reset", "password_reset_done", "password_reset_confirm",
     "password_reset_complete", "admin:jsi18n",
 }  # fmt: skip
 """What a stranger may open."""
