@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
-from django.utils.translation import gettext_lazy as _, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from articles.addresses import page_address
 from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, SUMMARY_LENGTH, TITLE_LENGTH
@@ -35,7 +35,8 @@ class Front(models.Model):
 
     def __str__(self) -> str:
         language = dict(settings.LANGUAGES).get(self.language, self.language)
-        return f"{self.channel or _('Front page')} · {language}"
+        name = self.channel or gettext("Front page")
+        return f"{name} · {language}"
 
     def get_absolute_url(self) -> str:
         """Where readers see it."""
