@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from articles.exchange.external_id import with_source
 from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed, clear_or_none, is_missing, parse_time
-from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+from articles.exchange.records import COUNTED, Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, SUMMARY, digest
 from articles.exchange.xml_reader import events, plain
 from articles.text import clean_html, complete
@@ -72,12 +72,12 @@ class Author(NamedTuple):
     email: str = ""
 
 
-def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> Iterator[Record | Remark]:
     """Yield a record for each entry. `encoding` is that of XML which declares none."""
-    shared = _shared(entry for entry in _entries(path, encoding, site, []))
+    shared = set() if survey else _shared(_entries(path, encoding, site, []))
     notes: list[str] = []
     for number, entry in enumerate(_entries(path, encoding, site, notes), start=1):
-        yield _record(number, entry, shared)
+        yield COUNTED if survey else _record(number, entry, shared)
     yield from (Remark(Kind.NOTED, path.name, note) for note in notes)
 
 

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from articles.exchange.ghost_html import Rendered, render
 from articles.exchange.json_stream import pieces
 from articles.exchange.outside_times import clear_or_none, is_missing, parse_time
-from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+from articles.exchange.records import COUNTED, Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, length_of
 from articles.models import Article
 
@@ -84,12 +84,12 @@ class Site:
         return [self.users[pk] for _order, pk in listed if pk in self.users]
 
 
-def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> Iterator[Record | Remark]:
     """Yield a record for each post. JSON is UTF-8, so `encoding` is not used."""
-    known = _read_references(path)
+    known = Site() if survey else _read_references(path)
     posts = (row for table, row in _rows(path) if table == "posts" and row is not None)
     for number, post in enumerate(posts, start=1):
-        yield _record(number, post, known, site)
+        yield COUNTED if survey else _record(number, post, known, site)
 
 
 def _read_references(path: Path) -> Site:

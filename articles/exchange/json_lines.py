@@ -20,7 +20,7 @@ LONGEST_LINE = 8_000_000
 """Bytes; a longer line is a failed record."""
 
 
-def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> Iterator[Record | Remark]:
     """Yield a record for each line. Raises `Unreadable` if no line is a JSON object."""
     objects, first_remark = 0, None
     with path.open("rb") as stream:

@@ -82,7 +82,8 @@ class Kind(Enum):
 class Record:
     """One article in a file. `place` is for messages, such as "line 12"; `notes` are reported with their number.
 
-    With a `kind` it is something else of a whole site, see `articles.exchange.shapes.SITE`.
+    With a `kind` it is something else of a whole site, see `articles.exchange.shapes.SITE`. If `is_clean`, its body is
+    the result of `clean_html`.
     """
 
     place: str
@@ -90,6 +91,11 @@ class Record:
     notes: tuple[str, ...] = ()
     former_ids: tuple[str, ...] = ()  #: external ids that other versions of it had, which are not unique
     kind: str = ""
+    is_clean: bool = False
+
+
+COUNTED = Record("", {})
+"""What a survey yields for each article of a format whose fields the reader names itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,10 @@ class Reader(Protocol):
 
     Yields a FAILED remark for a record that cannot be read, and continues after it. Raises `Unreadable` if it cannot
     continue or the file does not have this format. `encoding` is for text without a byte-order mark. `site` is the URL
-    of the site that the articles come from, for formats that omit it.
+    of the site that the articles come from, for formats that omit it. A `survey` is for the names of fields and for
+    numbers: readers without unknown fields and numbers yield `COUNTED` instead of converting each article.
     """
 
-    def __call__(self, path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]: ...
+    def __call__(
+        self, path: Path, *, encoding: str, site: str = "", survey: bool = False
+    ) -> Iterator[Record | Remark]: ...

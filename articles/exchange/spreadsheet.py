@@ -30,7 +30,7 @@ _MARKS = {
 }
 
 
-def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> Iterator[Record | Remark]:
     """Yield a record for each row that is not blank."""
     csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding=_encoding_of(path) or encoding, newline="") as stream:

@@ -104,7 +104,7 @@ class Checker:
             held=outcome.held,
             lines=lines,
             slug=slug,
-            body=self.body(source, notes),
+            body=self.body(source, notes, is_clean=record.is_clean),
             status=outcome.status,
             status_reason=read.line(source, "status_reason", REASON, notes),
             retraction_notice=_retraction_notice(source, outcome, notes),
@@ -169,13 +169,13 @@ class Checker:
             )
         return (CoverMode.AUTO, ()) if self._unknown(list(cover)) else (mode, cover)
 
-    def body(self, source: read.Fields, notes: list[str]) -> str:
-        """The sanitised body as HTML. Raises `Refused` for one with images that do not exist here."""
+    def body(self, source: read.Fields, notes: list[str], *, is_clean: bool = False) -> str:
+        """The sanitised body as HTML, if the source's is not. Raises `Refused` for one with unknown images."""
         body = read.text(source, "body", LONGEST_BODY)
-        notes += losses(body)
-        if not _is_html(source):
-            body = add_paragraphs(body)
-        body = _relative(clean_html(body), settings.SITE_URL)
+        if not is_clean or body != source["body"]:  # dropped control characters may have parted what is unsafe
+            notes += losses(body)
+            body = clean_html(body if _is_html(source) else add_paragraphs(body))
+        body = _relative(body, settings.SITE_URL)
         if self.former_site and self.former_site != settings.SITE_URL.rstrip("/"):
             body = self._moved(body)
         if unknown := self._unknown(references(body)):

@@ -11,7 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
@@ -20,7 +21,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from articles.exchange.outside_times import clear_or_none, in_our_zone, is_missing, parse_time
-from articles.exchange.records import Kind, Record, Refused, Remark, Unreadable
+from articles.exchange.records import COUNTED, Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import CHANNEL, TITLE
 from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
 from articles.exchange.xml_reader import events, namespaces, plain
@@ -79,6 +80,7 @@ class Site:
     prefixes: dict[str, str]
     version: str = ""
     address: str = ""
+    items: int = 0
     users: dict[str, Author] = field(default_factory=dict)  #: by login name
     categories: dict[str, Category] = field(default_factory=dict)  #: by slug
     guids: dict[int, str] = field(default_factory=dict)  #: by the hash of a guid, the post that it identifies
@@ -96,8 +98,11 @@ class Site:
         elif name == "wp:category":
             self._add_category(self.children(element))
         elif name == "item":
-            self._add_guid(self.children(element))
-            self._add_attachment(element)
+            self.items += 1
+            item = self.children(element)
+            self._add_guid(item)
+            if item.get("wp:post_type") == "attachment":
+                self._add_attachment(item, self.custom_fields(element).get(ALT, ""))
 
     def _add_guid(self, post: dict[str, str]) -> None:
         """A guid that several posts have is that of the post whose number it has, or else of the first."""
@@ -123,19 +128,17 @@ class Site:
             plain(category.get("wp:category_description", "")),
         )
 
-    def _add_attachment(self, element: Element) -> None:
-        item = self.children(element)
+    def _add_attachment(self, item: dict[str, str], alt: str) -> None:
         address, pk = item.get("wp:attachment_url", ""), item.get("wp:post_id", "")
-        if item.get("wp:post_type") != "attachment" or not address:
+        if not address:
             return
-        alt = self.custom_fields(element).get(ALT, "")
         self.library.files[pk] = Attachment(address, alt, item.get("excerpt:encoded", ""))
         if (parent := item.get("wp:post_parent", "0")) != "0":
             self.library.of_post[parent].append(pk)
 
     def short(self, tag: str) -> str:
         """An element's name with the usual prefix of its namespace."""
-        namespace, _brace, name = tag.removeprefix("{").rpartition("}")
+        namespace, name = _parts(tag)
         return self.prefixes.get(namespace, f"{namespace}:") + name if namespace else name
 
     def children(self, element: Element) -> dict[str, str]:
@@ -154,13 +157,23 @@ class Site:
         return {name for name, count in counted.items() if count > 1}
 
 
-def read(path: Path, *, encoding: str, site: str = "") -> Iterator[Record | Remark]:
+@lru_cache(maxsize=500)
+def _parts(tag: str) -> tuple[str, str]:
+    """The namespace, or "", and the name of a tag."""
+    namespace, _brace, name = tag.removeprefix("{").rpartition("}")
+    return namespace, name
+
+
+def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> Iterator[Record | Remark]:
     """Yield a record for each post. `encoding` is that of XML which declares none."""
     known = _read_references(path, encoding)
     known.address = f"{site or known.address}/" if site or known.address else ""
-    items = (element for name, element in _children_of_the_channel(path, known, encoding) if name == "item")
-    for number, element in enumerate(items, start=1):
-        yield _record(number, element, known)
+    if survey:
+        yield from repeat(COUNTED, known.items)
+    else:
+        items = (element for name, element in _children_of_the_channel(path, known, encoding) if name == "item")
+        for number, element in enumerate(items, start=1):
+            yield _record(number, element, known)
     yield from (Remark(Kind.NOTED, path.name, note) for note in dict.fromkeys(known.notes))
 
 
@@ -207,7 +220,7 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     if not fields["title"]:
         fields["title"] = _title(body)
         notes.append(_("has no title; its first words become the headline"))
-    return Record(place, fields, tuple(dict.fromkeys(notes)))
+    return Record(place, fields, tuple(dict.fromkeys(notes)), is_clean=True)
 
 
 def _body(post: dict[str, str], custom: dict[str, str], site: Site) -> Body:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _OFFICE = re.compile(r"\bmso-|\bMso[A-Z]|<o:p\b|urn:schemas-microsoft-com", re.IGNORECASE)
+_SIGNS = ("mso", "<o:p", "urn:schemas")
 _HIDDEN = re.compile(r"<(span|p|a|b|i)\b(?=[^<>]*\bmso-hide:\s*all)[^<>]*+>[^<>]*+</\1\s*>", re.IGNORECASE)
 _ITEM = re.compile(
     r"<p\b(?=[^<>]*\bmso-list:\s*[^\s:;\"'<>]++\s++level(?P<level>[1-9]))[^<>]*+>"
@@ -23,6 +24,12 @@ _TITLE = re.compile(r"<p\b(?=[^<>]*\bMsoTitle\b)[^<>]*+>([^<]*(?:<(?!/?p\b)[^<]*
 _EMPTY = re.compile(r"<p\b[^<>]*>\s*(?:<o:p>\s*)?(?:&nbsp;\s*)*(?:</o:p>\s*)?</p\s*>\s*", re.IGNORECASE)
 
 
+def contains_any(html: str, words: Iterable[str]) -> bool:
+    """Whether `html` has one of these words in lower case; in ordinary texts many times as fast as an expression."""
+    lower = html.lower()
+    return any(word in lower for word in words)
+
+
 class _Item(NamedTuple):
     """A paragraph that its program shows as an item of a list, at this level of lists within lists."""
 
@@ -33,7 +40,7 @@ class _Item(NamedTuple):
 
 def without_office(html: str) -> str:
     """`html` of Word or LibreOffice as others write it; other HTML unchanged."""
-    if not _OFFICE.search(html):
+    if not contains_any(html, _SIGNS) or not _OFFICE.search(html):
         return html
     html = _TITLE.sub(r"<h2>\1</h2>", _EMPTY.sub("", _HIDDEN.sub("", _ISLAND.sub("", html))))
     return "".join(_parts(html))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from html import escape, unescape
 
-from articles.text.office import without_office
+from articles.text.office import contains_any, without_office
 
 PREFIX = "anchor-"
 """Of the ids of targets within a text, so that they cannot be those of the page."""
@@ -19,6 +19,10 @@ _SUSPECT = re.compile(
     r"<(?:noscript|noembed|noframes|textarea|xmp|listing|plaintext|object|embed|iframe)\b|data-(?:lazy-|original|src)"
     r"|\bsrcset\b|font-weight|href\s*=\s*[\"']?#",
     re.IGNORECASE,
+)
+_SIGNS = (
+    *("<noscript", "<noembed", "<noframes", "<textarea", "<xmp", "<listing", "<plaintext", "<object", "<embed"),
+    *("<iframe", "data-", "srcset", "font-weight", "#"),
 )
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9:]*+)([^<>]*+)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([a-z_:][-\w:.]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+)))?", re.IGNORECASE)
@@ -38,7 +42,7 @@ _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)\b", re.IGNORECASE)
 def repair(html: str) -> str:
     """`html` with the same visible content for a parser without scripts and plug-ins."""
     html = without_office(html)
-    return _Repair(html).html() if _SUSPECT.search(html) else html
+    return _Repair(html).html() if contains_any(html, _SIGNS) and _SUSPECT.search(html) else html
 
 
 def targets(html: str) -> set[str]:

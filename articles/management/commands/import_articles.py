@@ -140,9 +140,9 @@ class Command(NewsroomCommand):
     def _import(self, checker: Checker, options: dict[str, Any]) -> Importer:
         path: Path = options["file"]
         read = READERS[options["format"] or guess_format(path)]
-        how = {"encoding": options["encoding"], "site": options["site"] or ""}
+        how: dict[str, Any] = {"encoding": options["encoding"], "site": options["site"] or ""}
         survey = Survey()
-        for record in read(path, **how):
+        for record in read(path, survey=True, **how):
             survey.add(record)
             if not options["ignore_unknown"]:
                 _require_known(record)

@@ -6,10 +6,12 @@ import re
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from articles.models import Article, Channel
+from articles.text import clean_html
 from tests.articles.import_files import WXR, Result, counts, post, run_import, term, write_wxr
 
 pytestmark = pytest.mark.django_db
@@ -253,6 +255,25 @@ def test_scripts_in_captions_alts_and_footnotes_do_not_survive(tmp_path: Path) -
 
 
 # Around the text
+
+
+def test_an_address_that_control_characters_hide_does_not_survive(tmp_path: Path) -> None:
+    file = tmp_path / "export.xml"
+    file.write_text(re.sub("<wp:base_.*>", "", WXR % post(1, body='<p><a href="java&#2script:alert(1)">Tide</a></p>')))
+
+    run_import(file)
+
+    assert "javascript" not in Article.objects.get().body
+
+
+def test_each_text_is_sanitised_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Mock(side_effect=clean_html)
+    monkeypatch.setattr("articles.exchange.validate.clean_html", calls)
+    monkeypatch.setattr("articles.exchange.wordpress_html.clean_html", calls)
+
+    import_posts(tmp_path, *(post(number, body="<p>Tide.</p>") for number in range(1, 4)))
+
+    assert calls.call_count == 3
 
 
 def test_the_time_of_the_last_change_is_kept(tmp_path: Path) -> None:
