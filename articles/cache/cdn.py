@@ -104,6 +104,7 @@ class _PurgeSender:
     def send(self, tags: Collection[str]) -> None:
         now = time.monotonic()
         with self._changed:
+            # The second one for a response that was built before the change and reaches a proxy after the first.
             self._queue += [(now, frozenset(tags)), (now + REPEAT_AFTER, frozenset(tags))]
             self._changed.notify()
             if not self.is_running:
@@ -152,6 +153,7 @@ def refused_purges(tag: str) -> dict[str, Exception]:
 
 def _send_purges(tags: Collection[str]) -> None:
     """Send a purge to every proxy; the first error is raised after all were tried."""
+    # All proxies are tried: one that is away must not keep the others outdated.
     errors: list[Exception] = []
     for url in settings.CDN_PURGE_URLS:
         try:

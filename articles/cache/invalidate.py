@@ -59,6 +59,7 @@ def _purge() -> None:
         tags.add(SITE)
     if articles and SITE not in tags:
         try:
+            # After the commit, so that the lists which the article has joined are found, too.
             tags |= tags_of(articles)
         except DatabaseError:  # the connection has ended since the commit
             tags = {SITE}

@@ -44,6 +44,7 @@ class Copy:
             if validated is None:
                 return False
             self.generation = validated
+        # Both clocks: one stands still while a machine sleeps, the other may be set.
         return time.monotonic() < self.expires_at and time.time() < self._ends_at
 
 

@@ -35,6 +35,7 @@ def next_change() -> NextChange:
     One statement with one index lookup for each kind of change. It is the same for all responses, so a TTL does not
     reveal in which channel something is scheduled.
     """
+    # Before the statement: the response ends too early by its duration, never too late.
     read_at = time.monotonic()
     rows = compiled_once(_firsts)
     present, *moments = rows[0] if rows else (read_database_clock(),)

@@ -31,6 +31,7 @@ def _begin(connection: Any) -> None:
     except ResponseError:  # it may be forbidden
         return
     if run and _ask(connection, "GET", _name(RUN)) != run[1]:
+        # First deleted, then noted as the same server: if this ends in between, the next connection does it again.
         _ask(connection, "DEL", _name(GENERATION), _name(EPOCH), *map(_name, keys_of([SITE])))
         _ask(connection, "SET", _name(RUN), run[1])
 

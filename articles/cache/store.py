@@ -58,7 +58,9 @@ class CacheEntry:
             return None
         present, left = time.monotonic(), cached.ends_at - time.time()
         expires_at = min(present + left, expires_at or float("inf"))  # Redis' clock may have been set back
-        if expires_at <= present or left > MAX_TTL.total_seconds() + _SKEW:  # or the clock of this host
+        # An entry that would last longer than any may was stored by a host whose clock is ahead, or this one's was set
+        # back.
+        if expires_at <= present or left > MAX_TTL.total_seconds() + _SKEW:
             return None
         generation = validate(cached.tags, cached.versions, cached.generation, found[GENERATION])
         if generation is None:
@@ -85,7 +87,8 @@ class CacheEntry:
             if valid := self._valid(found, expires_at):
                 return valid
             time.sleep(_POLL)
-        return self._build_under_lock()  # the lock's holder is slow or has died
+        # The lock's holder is slow or has died: this request does not wait for it any longer.
+        return self._build_under_lock()
 
     def _build_under_lock(self) -> Built:
         try:
@@ -98,6 +101,7 @@ class CacheEntry:
                 return built, expires_at if is_stored else time.monotonic()
         finally:
             with suppress(CacheFailed), command("delete"):
+                # Also after an error: the others would wait until the lock expires otherwise.
                 responses.delete(self._lock)
         with suppress(CacheFailed), command("set"):
             responses.set(self._lock, "uncacheable", timeout=min(expires_at - time.monotonic(), _UNCACHEABLE_TTL))

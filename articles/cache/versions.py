@@ -72,9 +72,11 @@ class _FailedPurges:
 
         An unreachable cache is not tried; nor is a slow one, unless that may take time: the purge task does it.
         """
+        # The usual case, without the lock: requests ask this on each read.
         if not tags and not self._tags:
             return True
         with self._lock:
+            # Remembered before it is tried: if this process cannot reach the cache, it must not read from it either.
             self._tags |= set(tags)
             if not (reachable or (takes_time and reachable.is_slow)):
                 return False
@@ -97,7 +99,8 @@ class _Latest:
     def note(self, generation: str | None, known: int) -> bool:
         """Whether it is not older than the latest that was `known` before it was read."""
         found = _time_of(generation)
-        if not _is_plausible(known):  # this host's clock was far ahead
+        # This host's clock was far ahead, and everything would look older for as long.
+        if not _is_plausible(known):
             self.time = known = 0
         self.time = max(self.time, found or 0)
         return found is None or found >= known - _TOLERANCE
@@ -125,12 +128,14 @@ class _PresentGeneration:
         """The generation of at most that long ago; None if there is none."""
         known = self._known
         value, until = known[0]
-        now = time.monotonic()  # before the read: a purge that follows may be missing in the value
+        # Before the read: a purge that follows may be missing in the value.
+        now = time.monotonic()
         if now >= until:
             latest = _latest.time
             value = self.reader.read()
             if not _latest.note(value, latest):
-                value = None  # what reads from the cache then, invalidates it
+                # What reads from the cache then, invalidates it.
+                value = None
             known[0] = value, now + settings.PAGE_CACHE_VALIDATION_SECONDS
         return value
 
@@ -175,6 +180,8 @@ def _read(read: Callable[[], tuple[dict[str, Any], float | None]]) -> tuple[dict
             logger.warning("the response cache is older than it was; all responses are invalidated")
             with command("delete"):
                 responses.delete(EPOCH)
+            # The keys agree with each other, so no comparison of versions shows that they are those from before a
+            # failover.
             invalidate([SITE])
             return {}, None
         return found if GENERATION in found else found | _first_generation(), ttl
@@ -228,6 +235,7 @@ def claim_versions(tags: Iterable[str], generation: str) -> Versions | None:
     if new := {tag: secrets.token_hex(8) for tag in tags if tag not in known}:
         with command("set"):
             responses.set_many({_key(tag): version for tag, version in new.items()}, timeout=_VERSION_TTL)
+        # Again, after the versions were written: a purge in between would not have known the tags.
         if read_entries().get(GENERATION) != generation:
             return None
     return known | new
@@ -239,6 +247,7 @@ def present_epoch() -> str:
         found = responses.get(EPOCH)
     if found is None:
         with command("add"):
+            # `add`, then read: of two processes that find none, both must get the same one.
             responses.add(EPOCH, secrets.token_hex(8), timeout=_EPOCH_TTL)
         with command("get"):
             found = responses.get(EPOCH)

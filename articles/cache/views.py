@@ -82,9 +82,11 @@ def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_
 
 def get_or_build(name: str, url: str, view: Callable[[], HttpResponseBase], *, slots: int) -> Built:
     """The response of `view` for `url`, cached in one of `slots` entries of this name."""
+    # Keyed by the secret: otherwise made-up addresses could be chosen to evict a page that many read.
     digest = salted_hmac("articles.cache.views", url, algorithm="sha256").hexdigest()[:40]
     key = f"pages:3:{name}:{slots}:{int(digest, 16) % slots}"
     entry = CacheEntry(key, digest, lambda: _build(key, digest, view))
+    # What this transaction has changed is seen by it alone, and must not be stored for others.
     return entry.build() if connection.in_atomic_block else entry.get()
 
 
@@ -113,6 +115,7 @@ def _canonical_path(request: HttpRequest) -> str | None:
         path = reverse(match.view_name, args=match.args, kwargs=match.kwargs)
     except NoReverseMatch:
         return None
+    # Compared decoded: browsers encode Chinese slugs in several ways that mean the same.
     return None if unquote(path) == request.path else path
 
 

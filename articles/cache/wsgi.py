@@ -59,6 +59,7 @@ class CacheMiddleware:
         copy = self._copies.get(key)
         if copy is None or not copy.is_valid():
             return self._pass_on(key, environ, start_response)
+        # A copy, since servers and other middleware add to the list that they get.
         start_response(copy.status, copy.headers.copy())
         copy.metrics.count(time.perf_counter() - began)
         return [copy.body]
@@ -68,6 +69,8 @@ class CacheMiddleware:
         method, cookie = environ["REQUEST_METHOD"], environ.get("HTTP_COOKIE", "")
         if method not in ("GET", "HEAD") or not _PASSED_ON.isdisjoint(environ):
             return None
+        # By substring, without parsing: one match too many costs a copy, one too few would answer a signed-in user from
+        # memory.
         if cookie and any(name in cookie for name in self._cookies):
             return None
         get = environ.get
@@ -95,7 +98,8 @@ class CacheMiddleware:
 
         response = self._application(environ, start)
         hit: Hit | None = environ.pop(HIT, None)
-        is_canonical = environ.get("QUERY_STRING", "") == query  # the view reduces it to what it knows
+        # The view reduces the query to what it knows; copies of other spellings would fill the memory.
+        is_canonical = environ.get("QUERY_STRING", "") == query
         if hit and is_canonical and isinstance(response, HttpResponse) and response.status_code in _COPIED:
             status, headers = sent[-1]
             self._copies.add(key, _copy_of(response, status, headers, hit, method=key[0]))

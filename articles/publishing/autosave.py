@@ -57,6 +57,7 @@ def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Ty
     now = read_database_clock()
     values = {"typed": typed, "number": number, "saved_at": now}
     mine = Autosave.objects.filter(pk=window, user=by.pk)
+    # Requests of a window may overtake each other: the condition keeps an older one from replacing a later one.
     if not mine.filter(number__lt=number).update(article=article, **values) and not mine.exists():
         _add(Autosave(pk=window, user_id=_id(by), article=article, **values))
         if not mine.exists():
@@ -117,6 +118,8 @@ def _add(row: Autosave | Presence) -> None:
     """Insert a row, unless another request of the same window has just inserted it."""
     try:
         with transaction.atomic():
+            # A savepoint around it: after an error MariaDB goes on, but Django would refuse the rest of the
+            # transaction.
             row.save(force_insert=True)
     except IntegrityError:
         pass

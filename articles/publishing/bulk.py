@@ -66,6 +66,7 @@ def gather_articles(
     now = read_database_clock()
     BulkAction.objects.filter(pk__in=list(BulkAction.objects.outdated(now).values_list("pk", flat=True))).delete()
     bulk_action = BulkAction.objects.create(user_id=_id_of(by), transition=transition, created_at=now)
+    # Noted now, not when a worker comes to it: an approval is of what was on the screen.
     shown = _shown([pk for pk, _title in articles]) if TRANSITIONS[transition].input is Input.REVISION else {}
     if revisions is not None:
         shown = {pk: {**values, "revision": revisions[str(pk)]} for pk, values in shown.items()}
@@ -106,6 +107,7 @@ def start_bulk_action(bulk_action: BulkAction, *, publish_at: datetime | None = 
     if publish_at:
         refuse_past(publish_at, now, by=bulk_action.user)
     waiting = BulkAction.objects.filter(pk=bulk_action.pk, started_at__isnull=True)
+    # The condition and the row count decide which of two requests starts it, so it gets one task.
     if waiting.update(started_at=now, parameters=parameters, language=language):
         _add_task(bulk_action.pk, after=0)
 
@@ -116,6 +118,7 @@ def undo_bulk_action(bulk_action: BulkAction, *, by: Actor) -> BulkAction:
 
     Raises `WrongState` when it is too late, or the transition is not undoable.
     """
+    # Two requests to undo: the second one waits here, and finds the undo of the first.
     bulk_action = lock_by_ids(BulkAction, [bulk_action.pk]).get()
     if (begun := BulkAction.objects.filter(undoes=bulk_action).first()) is not None:
         return begun
@@ -151,6 +154,7 @@ def may_be_undone(bulk_action: BulkAction, now: datetime) -> bool:
 @retried
 def advance_bulk_action(bulk_action_id: int) -> bool:
     """Run the next chunk; True if there may be more. Does nothing while another process runs one."""
+    # The page and a worker both advance it: who comes second leaves this chunk to the other.
     bulk_action = lock_by_ids(BulkAction, [bulk_action_id], skip_locked=True).first()
     if bulk_action is None:
         return BulkAction.objects.filter(pk=bulk_action_id, finished_at__isnull=True).exists()
@@ -178,6 +182,7 @@ def run_bulk_action(bulk_action_id: int) -> None:
         if time.monotonic() > end:
             handled = BulkActionItem.objects.filter(bulk_action=bulk_action_id).exclude(state=State.PENDING).count()
             return _add_task(bulk_action_id, after=handled)
+        # In which editors and publishing get the articles that they wait for.
         time.sleep(PAUSE)
 
 
@@ -217,6 +222,7 @@ def _do_together(bulk_action: BulkAction, items: Sequence[BulkActionItem]) -> bo
     ids = [item.article_id for item in items]
     try:
         with transaction.atomic():
+            # A savepoint: one refusal undoes these, and the articles are then handled one by one, each with its reason.
             found = list(lock_by_ids(Article, ids).only(*StateSnapshot.COLUMNS))
             before = {article.pk: StateSnapshot.of(article) for article in found}
             if _TOGETHER[bulk_action.transition](found, by=bulk_action.user, **_given(bulk_action)) < len(items):
@@ -252,14 +258,16 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
         with transaction.atomic():
             lock(article)
             if TRANSITIONS[Transition(bulk_action.transition)].subject is Subject.ARTICLE and not bulk_action.is_undo:
-                follow_clock(article, read_database_clock())  # an undo goes back to what readers saw
+                # Not for an undo, which goes back to what readers saw.
+                follow_clock(article, read_database_clock())
             before = StateSnapshot.of(article)
             apply = _undo if bulk_action.is_undo else _perform
             apply(article, bulk_action, item)
     except ArticleError as refusal:
         item.state, item.reason = State.REFUSED, str(refusal)[:500]
         return
-    except Exception as error:  # of this article alone; the others go on
+    # Of this article alone; the others go on. Trouble of the database is raised, since it would refuse all.
+    except Exception as error:
         if trouble_of(error):
             raise
         logger.exception("bulk action %s: article %s", bulk_action.pk, article.pk)

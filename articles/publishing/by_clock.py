@@ -54,6 +54,7 @@ def store_passed(ids: Collection[int]) -> None:
     waiting = Article.objects.filter(SEEN, pk__in=among(ids), status__in=Status.waiting())
     if passed := list(waiting.values_list("pk", flat=True)):
         store_published(passed)
+        # Closed as executed, not cancelled: readers have its effect. A worker that comes later finds nothing to do.
         execute_keys(PUBLISH, [str(pk) for pk in passed], worker=BY_CLOCK)
 
 

@@ -66,6 +66,7 @@ def keep_bylines(author: AbstractBaseUser) -> None:
         for update in Update.objects.filter(article__in=among(ids)).select_related("article", "draft", "approved"):
             _sign(update, name)
         signed = Article.objects.filter(pk__in=among(ids), byline="")
+        # Not by `save()`: no revision and no new time, since readers see the same name as before.
         signed.update(byline=name, text_changed_at=F("text_changed_at"))
         index(ids)
         record_bylines(ids, name)

@@ -155,6 +155,7 @@ def _body(old: Revision | None, new: Revision, budget: Budget) -> FieldDiff:
     if key and (rows := caches["comparisons"].get(key)) is not None:
         return FieldDiff("body", label, rows, blocks)
     rows = compare_bodies(split(old.body) if old else [], blocks, budget)
+    # Comparisons of the largest texts would push all others out of the memory of this process.
     if key and sum(_size(row) for row in rows) <= _MOST_CACHED:
         caches["comparisons"].set(key, rows, _CACHED)
     return FieldDiff("body", label, rows, blocks)

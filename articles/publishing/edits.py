@@ -220,6 +220,7 @@ def _write(
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
     now = _check_times(article, others, by)
+    # Only a changed time can show the article to readers, so only then the commit is measured.
     dated = nullcontext() if now is None else dated_by_commit(article, now)
     with dated, recorded(Action.EDIT, article, by=by) as notes:
         old_author = article.author_id
@@ -273,6 +274,7 @@ def _write_update(article: Article, revision: Revision, notes: Notes) -> None:
 
 def _review_again(subject: Article | Update, revision: Revision, notes: Notes) -> None:
     """Review a changed text that is in review; note whether that takes it back to the first review stage."""
+    # Read before the review below, which deletes the approvals of the stages.
     had_passed = StageApproval.objects.filter(article=revision.article_id).exists()
     review_text_again(subject, revision)
     if had_passed and subject.status == Article.Status.MANUAL_REVIEW:
@@ -280,6 +282,7 @@ def _review_again(subject: Article | Update, revision: Revision, notes: Notes) -
 
 
 def _store_rejected(article: Article, changes: Mapping[str, Any], by: Actor) -> None:
+    # Stored as a revision, so that nothing typed is lost, but not as the newest one that others continue.
     text = pinned(article).text if article.pending_update is None else newest(article).text
     text = text.changed({name: value for name, value in changes.items() if name in Text.NAMES})
     if not article.revisions.filter(digest=text.digest).exists():
@@ -302,6 +305,8 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> dat
     for value in times.values():
         if value is not None:
             checked_time(value)
+    # Before the approval a time is part of what a reviewer decides about; afterwards it needs the permission to
+    # schedule.
     if article.status not in Article.Status.unapproved():
         require(TRANSITIONS[Transition.SCHEDULE].permission, by)
     now = read_database_clock()

@@ -40,6 +40,7 @@ def with_own_images(body: str, *, by: Actor, article: Article | None = None) -> 
         require(ADD_ARTICLE, by)
     else:
         require_edit(article, by, {"body": body})
+    # Before fetching: without it, any address could be asked for by those who may not upload.
     require(images.ADD, by)
     known = foreign_images(newest(article).body, own=own_hosts()) if article is not None else []
     if len({*found}.difference(known)) > MOST_COPIED:

@@ -96,6 +96,7 @@ def count_unscheduled(now: datetime) -> int:
 def _reconcile(page: Sequence[int]) -> int:
     if not (suspects := _suspects(page)):
         return 0
+    # Found without locks, and looked at again under them: a save in between may have corrected it.
     locked = list(lock_by_ids(Article, suspects, skip_locked=True).values_list("pk", flat=True))
     wrong = _suspects(locked)
     sync_tasks(wrong)
@@ -104,6 +105,7 @@ def _reconcile(page: Sequence[int]) -> int:
 
 def _near(until: datetime) -> list[int]:
     """Articles that go live, are updated or are unpublished until then, by one index scan each."""
+    # Three statements, not one with OR, for which MariaDB would scan the table.
     waiting = Article.objects.filter(status__in=Article.Status.waiting(), goes_live_at__lte=until)
     leaving = Article.objects.filter(status__in=Article.Status.visible(), unpublish_at__lte=until)
     updates = Update.objects.filter(approved__isnull=False, publish_at__lte=until).values_list("article", flat=True)

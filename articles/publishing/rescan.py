@@ -125,6 +125,7 @@ def review_again() -> int:
     stamp = WordListVersion.current()
     with source(Source.WORKER):
         pulled = sum(_pull_back(article.pk) for article in _waiting() if _is_suspect(article))
+    # Only the stamp that was read: if words have changed in the time since, another run has to follow.
     if stamp is not None:
         WordListVersion.objects.filter(pk=WordListVersion.ROW, stamp=stamp).update(applied=stamp)
     return pulled
@@ -136,6 +137,7 @@ def _waiting() -> Iterator[Article]:
     chosen = Article.objects.filter(approved | Q(update__approved__isnull=False)).order_by("pk")
     chosen = chosen.select_related("update__approved").prefetch_related("tags")
     last = 0
+    # In pages by id: an iterator would hold a result of all texts, and a cursor open between transactions.
     while page := list(chosen.filter(pk__gt=last)[:_PAGE]):
         yield from page
         last = page[-1].pk

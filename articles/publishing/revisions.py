@@ -106,6 +106,7 @@ def _lock_images_and_tags(article: Article) -> None:
     pending_update = article.pending_update
     shown = (pending_update.draft.text if pending_update and pending_update.draft else Text.of(article)).shown
     if ids := [pk for pk in map(as_id, shown) if pk]:
+        # In one order each time; a change of an image or tag waits here until the text is decided.
         list(lock_by_ids(Image, ids).values_list("pk"))
     tags = article.tags.through.objects.filter(article=article).values_list("tag", flat=True)
     list(lock_by_ids(Tag, tags).values_list("pk"))
@@ -144,6 +145,7 @@ def for_review(article: Article) -> Revision:
     text = found.text if found and draft else Text.of(article)
     if found and found.digest == text.digest and found.context == context_of(article, text, pending_update):
         return found
+    # A reviewer reads far more often than something has changed: the usual case above takes no lock.
     return _found_locked(article)
 
 
@@ -171,6 +173,7 @@ def put_into_columns(article: Article, revision: Revision) -> None:
     for name, value in text.columns.items():
         setattr(article, name, value)
     article.revision = revision.number
+    # By name, not by id: a tag may have been deleted since the revision was stored, and is created again.
     article.tags.set(tags_named(text.tags).values())
 
 
@@ -206,6 +209,7 @@ def keep_or_drop(update: Update) -> None:
         store_update(update)
         return
     update.delete()
+    # Otherwise `pending_update` of the instance would still be the deleted row.
     update.article._state.fields_cache.pop("update", None)
 
 

@@ -36,9 +36,11 @@ def review_text(subject: Article | Update, revision: Revision, *, needs_reviewer
         subject.status, subject.status_reason = Status.SUBMITTED, ""
         parameters = {"article_id": revision.article_id, "needs_reviewer": needs_reviewer}
         key = str(revision.article_id)
+        # In the transaction of the submission: it cannot wait for a review that no worker will run.
         add_task(REVIEW, execute_time=read_database_clock(), parameters=parameters, key=key)
         return
-    WordListVersion.hold()  # words changed after this find the article approved, and review it again
+    # Words that are changed after this find the article approved, and review it again.
+    WordListVersion.hold()
     decide(subject, revision, review(text), needs_reviewer=needs_reviewer)
 
 

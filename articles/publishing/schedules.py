@@ -103,11 +103,13 @@ def _retime(
 ) -> int:
     """Set new times for the waiting ones of these articles, or for all or none; `expression` is `new_time` in SQL."""
     require(TRANSITIONS[transition].permission, by)
+    # Only the columns that decide: the bodies of a thousand articles would take longer than all else.
     found = list(lock_by_ids(Article, article_ids).only(*_READ))
     now = read_database_clock()
     rows = [row for row in found if _not_waiting_reason(row, now) is None]
     if transition is Transition.RESCHEDULE:
         rows = found
+        # All or none: half of a moved programme is worse than none, and its user could not see which half.
         _refuse_unmovable(article_ids, found, now)
     refuse_held(transition, [row.pk for row in rows])
     for row in rows:
@@ -122,10 +124,12 @@ def _retime(
         return 0
     record_times(transition, ids, new_time=expression, by=by)
     changed: dict[str, Any] = {"publish_at": expression, "updated_at": now, "cleared_at": now}
+    # The time of readers' last change stays, unless one of them goes live at once by its new time.
     if not _is_any_live(rows, now):
         changed["text_changed_at"] = F("text_changed_at")  # readers see no change
     Article.objects.filter(pk__in=among(ids)).update(**changed)
     date_many_on_commit({row.pk: max(row.goes_live_at or now, now) for row in rows}, now)
+    # From the rows in memory: with a thousand of them, reading them again takes longer than writing the tasks.
     sync_tasks_at(rows, now=now)
     return len(ids)
 

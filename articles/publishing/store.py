@@ -80,6 +80,7 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
         return
     with transaction.atomic(savepoint=False):
         with _storing(article):
+            # Without savepoints, two round trips each: if one step fails, all of it is rolled back.
             article.save(revise=False, savepoint=False)
         # Afterwards: the save itself, or a receiver of another project, may have changed more.
         follow(article, Change.of(article, created=created, loaded=loaded))
@@ -100,6 +101,7 @@ def follow(article: Article, change: Change) -> None:
             stored.pending_update.article = article
     sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
     index_stored(stored)
+    # Most saves change neither: the rows of image uses are not even read.
     has_other_images = change.created or {"body", "cover"} & change.fields
     if has_other_images and (stored.uses_images or stored.cover or stored.images):
         update_uses([article.pk])
@@ -109,9 +111,11 @@ def follow(article: Article, change: Change) -> None:
 def _invalidate(article: Article, change: Change, *, has_alert: bool) -> None:
     """The pages that show the article; all pages, if it was in other lists before, or has a breaking alert."""
     if SHOWN_STATUSES & {article.status, change.old_status}:
+        # The lists that showed it before are not known any more, so all pages are invalidated.
         moved = not change.created and LIST_FIELDS & change.fields
         purge_tags(SITE) if moved or has_alert else purge_articles([article.pk])
     if change.hides:
+        # By a task of this transaction, too: what readers may no longer see must not stay because this process died.
         schedule_purge(articles=[article.pk])
 
 

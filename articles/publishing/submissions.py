@@ -75,9 +75,11 @@ def _approve(article: Article, by: Actor, revision: Revision | int, override: st
         progress = ReviewProgress.of(article, revision=newest.number)
         if override is not None:
             context.notes.details["override"] = override.strip()[:500]
+        # Fail closed: of a text without a known writer, any user might be the writer.
         elif not has_writer(newest):
             raise NotAllowed(_no_writer())
-        elif reason := stage_refusal(progress, by):  # checked before, but the stages may have been changed since
+        # Checked before the lock, too, but the stages may have been changed since.
+        elif reason := stage_refusal(progress, by):
             raise NotAllowed(reason)
         elif stage and stage != progress.stage.kind:
             raise StageChanged(_waits_elsewhere(progress, stage))

@@ -76,11 +76,15 @@ def transition(
     with transaction.atomic(savepoint=False):
         lock(article)
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
+        # After the lock, for which this may have waited: a time from before it would be older than what is stored.
         now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
             follow_clock(article, now)
         refuse_impossible(transition, position(article))
+        # The lock on the article also keeps it from joining a release at this moment, as joining locks it, too.
         refuse_held(transition, [article.pk])
+        # In this order: dating is registered first, so that it is done before the hook that invalidates pages, which
+        # show the date.
         with dated_by_commit(article, now), recorded(transition, article, by=by) as notes:
             yield TransitionContext(now, notes)
             store_article(article, now=now)
@@ -92,7 +96,8 @@ def lock(article: Article) -> None:
         article.refresh_from_db(from_queryset=lock_by_ids(Article, [article.pk]))
     except Article.DoesNotExist as error:
         raise ArticleGone from error
-    article._state.adding = False  # `Article(pk=...)` is enough to lock, and now stands for a stored row
+    # `Article(pk=...)` is enough to lock, and now stands for a stored row.
+    article._state.adding = False
 
 
 def set_target_status(transition: Transition, subject: Article | Update) -> None:

@@ -50,6 +50,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
         notes.revision = article.revision
         for name in StateSnapshot.COLUMNS:
             setattr(article, name, getattr(before, name))
+        # Without `now`: the old time counts again as it did, and is not cleared once more.
         store_article(article)
     if was_published != (article.status == Status.PUBLISHED):
         event = ArticlesUnpublished if was_published else ArticlesPublished

@@ -86,6 +86,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
     A few statements for any number. Does not wait for locked articles, except briefly, before locking any others, for
     those that were locked the last time: editors who take turns must not delay an update for ever.
     """
+    # Before any other lock, so that waiting here holds up no one.
     if again := _busy.intersection(article_ids):
         _busy.difference_update(again)
         wait_for_rows(again)
@@ -117,6 +118,7 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     pending_update = Update.objects.filter(article=OuterRef("pk"))
     columns = {name: Subquery(pending_update.values(f"approved__{name}")) for name in (*Text.COLUMNS, "number")}
     columns["revision"] = columns.pop("number")
+    # An update that only changes what readers do not notice, such as a slug, leaves their time of last change alone.
     seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
     stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))
     Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)

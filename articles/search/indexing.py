@@ -83,6 +83,7 @@ def _index_unlocked(page: Collection[int]) -> int:
         goes_live_at__gt=now - GOING_LIVE, goes_live_at__lt=now + GOING_LIVE, status__in=Article.Status.waiting()
     )
     others = Article.objects.filter(pk__in=page).exclude(going_live).values_list("pk", flat=True)
+    # Skipping locked ones: the transaction that holds an article indexes it itself.
     changed = _index(list(lock_by_ids(Article, others, skip_locked=True).values_list("pk", flat=True)))
     if changed:
         rows_changed.send(Article, ids=frozenset(changed), fields=frozenset({"search"}))
@@ -92,6 +93,7 @@ def _index_unlocked(page: Collection[int]) -> int:
 def _index(page: Collection[int]) -> list[int]:
     """Update the entries of these articles; returns the ids of articles whose entries were wrong."""
     known = dict(SearchEntry.objects.filter(article__in=page).values_list("article", "digest"))
+    # Most saves are of drafts, which have no entry: one look at ids instead of reading texts.
     if not known and not (page := _of_approved(page)):
         return []
     found = Article.objects.filter(INDEXED, pk__in=page).only("updated_at", *_TEXT)
@@ -108,6 +110,7 @@ def _write_entries(found: Iterable[Article], known: Mapping[int, str], seen: Col
     for batch in _batches([_entry(article, digests[article.pk]) for article in wrong]):
         SearchEntry.objects.bulk_create(
             batch,
+            # Insert or update: two transactions may index an article for the first time, and neither may fail.
             update_conflicts=True,
             update_fields=["heading", "whole", "digest", "seen"],
             unique_fields=["article"] if connection.features.supports_update_conflicts_with_target else None,

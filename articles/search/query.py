@@ -106,6 +106,7 @@ def _newest_with(chosen: ArticleFilter, terms: tuple[str, ...]) -> list[Cursor]:
     for length in frequencies.scan_lengths():
         candidates = chosen.candidates().values("pk")[:length]
         read = SearchEntry.objects.filter(pk__in=in_any(candidates), whole__reads_all=terms).values("pk")[:length]
+        # Words first, on the entries alone: articles with their texts are read for those that match.
         cursors = _cursors(chosen.live().filter(pk__in=in_any(read)))
         if len(cursors) > WINDOW or candidates.count() < length:
             return cursors
@@ -123,6 +124,7 @@ def _cursors(live: ArticleQuerySet) -> list[Cursor]:
 
 def _sample_frequencies(terms: tuple[str, ...]) -> Frequencies:
     largest = SearchEntry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    # The size by the largest id: counting all entries would take longer than the search.
     if largest < _SMALL_INDEX:
         return Frequencies(0, dict.fromkeys(terms, 0))
     counts = {f"term{number}": _count_with([term]) for number, term in enumerate(terms)}

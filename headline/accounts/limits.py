@@ -35,8 +35,11 @@ class Limit:
         key, now, interval = self._key(subject), _now(), _microseconds(self.every)
         latest = now + interval * (self.burst - amount)
         row, _is_new = TryCount.objects.get_or_create(pk=key, defaults={"free_at": now})
-        if row.free_at <= latest:  # a refusal needs no write
+        # A refusal needs no write, so a flood of attempts costs reads alone.
+        if row.free_at <= latest:
             rows = TryCount.objects.filter(pk=key, free_at__lte=latest)
+            # The condition is checked again by the UPDATE: of parallel attempts that read the same row, one at a time
+            # counts.
             if rows.update(free_at=Greatest(F("free_at"), now) + interval * amount):
                 return timedelta()
             row.free_at = TryCount.objects.filter(pk=key).values_list("free_at", flat=True).first() or latest + interval
@@ -58,6 +61,7 @@ class Limit:
 
     def _key(self, subject: str) -> str:
         """The row's key; names and addresses are not stored."""
+        # A typed name may be a password in the wrong field.
         return hashlib.sha256(f"{self.name}\n{subject}".encode()).hexdigest()
 
 

@@ -102,6 +102,8 @@ class Attempt:
     def succeeded(self) -> None:
         """Record a correct password: uncounts the wrong attempts for this account at this address."""
         self._uncount()
+        # The other counters stay: an attacker who has one account must not clear the limits of an address or of other
+        # accounts.
         for limit, subject in self._counters()[-1:] if self.device else [(PAIR, self._pair)]:
             limit.clear(subject)
 
@@ -113,6 +115,7 @@ class Attempt:
         """The counters, in an order in which one address cannot use up the limits of others."""
         if self.device:
             return [(DEVICE, self.device)]
+        # The widest first: a refused address counts for no account, and so locks no owner out.
         return [(ADDRESS, self.address), (PAIR, self._pair), (ACCOUNT, self.account)]
 
     def _count(self) -> None:
@@ -141,6 +144,7 @@ def remember_device(response: HttpResponse, user: Any) -> None:
         COOKIE,
         value,
         max_age=COOKIE_AGE,
+        # Sent with the log-in alone: it is no session, and no other page has to see it.
         path=reverse("admin:login"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

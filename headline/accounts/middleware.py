@@ -34,6 +34,7 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response = super().process_response(request, response)
         if request.session.is_empty() and _LOGGED_OUT not in request.META:
+            # It may be the response to a request of a closed session, and would end the new one of another window.
             response.cookies.pop(settings.SESSION_COOKIE_NAME, None)
         return response
 
@@ -79,6 +80,7 @@ class EndedSessionMiddleware:
         response = self.get_response(request)
         if request.method != "POST" or not _is_log_in(response) or request.user.is_authenticated:
             return response
+        # What browsers say of a form, and scripts cannot claim.
         if request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
             error = _("You have been signed out. Log in again in a new window.")
             return JsonResponse({"code": "signed_out", "error": error}, status=HTTPStatus.UNAUTHORIZED)

@@ -38,11 +38,13 @@ class _Tokens(PasswordResetTokenGenerator):
 
     def make_token(self, user: User) -> str:
         """A token that is stamped in the past, because its age is compared with the setting for passwords."""
+        # Django compares the age of every token with one setting.
         age = settings.PASSWORD_RESET_TIMEOUT - int(LIFETIME.total_seconds())
         return str(self._make_token_with_timestamp(user, self._num_seconds(self._now()) - age, self.secret))
 
     def _make_hash_value(self, user: User, timestamp: int) -> str:
         """With the microseconds of the last sign-in."""
+        # Django leaves the microseconds out: two sign-ins in one second would leave the link valid.
         return f"{super()._make_hash_value(user, timestamp)} {user.last_login}"
 
 
@@ -65,6 +67,7 @@ def sign_in_link(user: User) -> str:
 @require_http_methods(["GET", "POST"])
 def use(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     """Ask before the sign-in, because programs that preview links would use them up."""
+    # In a transaction with the account locked: of two requests with one link, the second finds it used.
     return retried(_use)(request, uidb64, token)
 
 

@@ -43,6 +43,8 @@ class ResetForm(PasswordResetForm):
     def get_users(self, email: str) -> Iterator[User]:
         """The accounts with this address, also of users who were invited."""
         named = User.objects.filter(email__iexact=email)
+        # Compared again: the database may take two addresses for one that differ in an accent, and the link would go to
+        # a stranger.
         return (user for user in named if user.email.casefold() == email.casefold() and may_have_link(user))
 
     def save(self, *args: Any, **options: Any) -> None:
@@ -86,6 +88,7 @@ class AskView(LayoutMixin, PasswordResetView):
             return response
         end = monotonic() + RESPONSE_TIME
         response = super().form_valid(form)
+        # The page is the same for every address, and so must be the time that it takes.
         sleep(max(end - monotonic(), 0))
         return response
 
@@ -111,6 +114,7 @@ class ConfirmView(LayoutMixin, PasswordResetConfirmView):
     def get_user(self, uidb64: str) -> User | None:
         """The account, locked until the end of the transaction; None for one that may have no link."""
         found = super().get_user(uidb64)
+        # Of two requests with one link the second waits here, and then finds it used.
         user = lock_by_ids(User, [found.pk]).first() if found else None
         return user if user and may_have_link(user) else None
 

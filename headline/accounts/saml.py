@@ -111,6 +111,7 @@ def consume(request: HttpRequest) -> HttpResponse:
         return too_many
     messages = _messages()
     try:
+        # Before the form is read: a long one is not even parsed.
         length = request.headers.get("Content-Length", "0")
         if not length.isdecimal() or int(length) > LONGEST_RESPONSE:
             raise messages.InvalidResponse("it is too long")
@@ -139,6 +140,7 @@ def finish(request: HttpRequest) -> HttpResponse:
         state = provider.unstash_redirect_state(request, subject["request_id"])
     except PermissionDenied:
         return _failed(request, None)
+    # By the limit table, which all processes share: a cache could forget it within the assertion's life.
     if _USED.take(f"{provider.issuer}\n{subject['assertion_id']}"):
         return _failed(request, None)
     login = provider.sociallogin_from_response(request, subject)

@@ -79,6 +79,7 @@ class Subject:
 
 def acs_url() -> str:
     """Where responses have to be sent, whatever host a request names."""
+    # Not from the request, whose host an attacker can choose.
     return str(settings.SITE_URL) + reverse("saml_acs")
 
 
@@ -114,6 +115,7 @@ def subject_of(encoded: str) -> Subject:
 
 def _checked(encoded: str, identity_provider: dict[str, Any]) -> Subject:
     response = OneLogin_Saml2_Response(_settings(identity_provider), encoded)
+    # First, since the library runs a signature's transforms before it knows whether the signature is valid.
     _check_signatures(response.document)
     response.is_valid(_place(), raise_exceptions=True)
     return _subject(response)
@@ -260,6 +262,7 @@ def _metadata(source: str, *, may_have_changed: bool = False) -> bytes:
 
 
 def _fetch(url: str) -> bytes:
+    # No redirects: the address in the settings was checked, another one was not.
     with requests.get(url, timeout=TIMEOUT, allow_redirects=False, stream=True) as response:
         response.raise_for_status()
         text: bytes = response.raw.read(_LONGEST_METADATA + 1, decode_content=True)
@@ -276,6 +279,7 @@ def _check_signatures(document: Any) -> None:
     assertions = _query(document, "/samlp:Response/saml:Assertion")
     _require(len(assertions) == 1, "it has not exactly one assertion")
     ids = [*map(str, _query(document, "//@ID | //@Id | //@id"))]
+    # Otherwise what is signed and what is read could be two elements with one ID (signature wrapping).
     _require(len(ids) == len(set(ids)), "an ID occurs twice")
     _require(bool(_query(assertions[0], "ds:Signature")), "its assertion is not signed")
     for signature in _query(document, "//ds:Signature"):
@@ -309,6 +313,7 @@ def _subject(response: Any) -> Subject:
     name = response.get_nameid_data()
     value = (name.get("Value") or "").strip(_SPACE)
     _require(bool(value), "it has no NameID")
+    # With the format: two formats may give one text to different users.
     name_format = name.get("Format") or Names.NAMEID_UNSPECIFIED
     _require(name_format != Names.NAMEID_TRANSIENT, "its NameID is transient, so that it identifies no account")
     qualified = json.dumps([name_format, name.get("NameQualifier") or issuer, value])

@@ -57,6 +57,7 @@ class Identity:
         """The identity in the claims of OpenID Connect."""
         return cls(
             email=line_of(claims.get("email")),
+            # Not the text "true": an address decides whose account this is.
             is_confirmed=claims.get("email_verified") is True,
             name=line_of(claims.get("name")) or line_of(claims.get("preferred_username")),
             groups=_groups(claims, settings.OIDC_GROUPS_CLAIM),
@@ -109,6 +110,7 @@ def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) 
             account.save()
     except Refused as reason:
         if linked is not None and reason.args == ("no_role",):
+            # Outside of the transaction, which the refusal rolls back: who lost the group loses the roles at once.
             give_roles(linked, [])
         raise
     user: User = account.user

@@ -76,6 +76,8 @@ def update_by_ids(model: type[models.Model], fields: Sequence[str], rows: Iterab
             sql = f"UPDATE {table} SET {sets} FROM {given} WHERE {table}.{key} = v0"  # noqa: S608 (names of the model)
             changed += _execute(sql, [*values, parameter])
         else:
+            # The given ids drive the join, so that MariaDB reads the table by its primary key, whatever its statistics
+            # say.
             sql = f"UPDATE {given} {_joined(model)} SET {sets}"  # noqa: S608 (as above)
             changed += _execute(sql, [parameter, *values])
     return changed

@@ -32,6 +32,8 @@ def lock_by_ids(model: type[M], ids: Iterable[Any] | RawSQL, *, skip_locked: boo
     Check further conditions afterwards, in Python: in SQL they could make the database choose another index. With
     `skip_locked`, rows that another transaction has locked are skipped.
     """
+    # The order of all locks in this project: two transactions that lock some of the same rows wait, but never for each
+    # other.
     rows = model._default_manager.filter(pk__in=among(ids)).order_by("pk")
     return rows.select_for_update(skip_locked=skip_locked)
 
@@ -44,6 +46,7 @@ def among(ids: Iterable[Any] | RawSQL) -> Collection[Any] | RawSQL:
     if isinstance(ids, RawSQL):
         return ids
     given = list(ids)
+    # Only what is exactly an integer becomes text: no other value can be SQL.
     if not given or not all(type(one) is int for one in given):
         return given
     return IdList(given)

@@ -70,6 +70,7 @@ def read_database_clock() -> datetime:
     if connection.vendor == "sqlite":
         return datetime.now(UTC)
     with connection.cursor() as cursor:
+        # Not `NOW(6)`, which is in the session's time zone, and not `SYSDATE(6)`, which changes within a statement.
         cursor.execute("SELECT UTC_TIMESTAMP(6)")
         moment: datetime = cursor.fetchone()[0]
     return moment.replace(tzinfo=UTC)
@@ -102,17 +103,21 @@ class Clock:
         """
         (least, most), (new_least, new_most) = self._drifted_bounds(), _measure()
         step = max(new_least - most, least - new_most)  # at least, however slow the network was
+        # No drift explains the difference: the clock was set, and what was known of it is worthless.
         if step > 0:
             self._bounds = new_least, new_most
-        else:  # a slow measurement says less than those before
+        # A slow measurement says less than those before it.
+        else:
             self._bounds = max(least, new_least), min(most, new_most)
+        # The least, so that the estimate never is ahead.
         self._ahead = self._bounds[0]
         self._measured_at = self._thread.measured_at = time.monotonic()
         self._wall_ahead = _wall_ahead()
         if step > _LEAST_STEP:
             logger.warning("the database's clock was set by %+.1f seconds", new_least - least)
             self._is_sent = False
-        if not self._is_sent:  # again, if it failed
+        # Sent again with the next measurement if a receiver has failed.
+        if not self._is_sent:
             answers = database_clock_set.send_robust(type(self))
             self._is_sent = not any(isinstance(answer, Exception) for _receiver, answer in answers)
 
@@ -150,6 +155,7 @@ class Clock:
 def _measure() -> tuple[float, float]:
     """The least and the most seconds by which the database's clock may be ahead of the monotonic one."""
     least, most = float("-inf"), float("inf")
+    # The narrowest of three: one slow round trip says little.
     for _ in range(3):
         began = time.monotonic()
         moment = read_database_clock().timestamp()

@@ -62,6 +62,7 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        # A deadlock has rolled back the caller's statements, too: to repeat only ours would lose theirs.
         attempts = 1 if connection.in_atomic_block else _MAX_ATTEMPTS
         deadline = time.monotonic() + _RETRY_FOR
         for number in range(1, attempts + 1):
@@ -73,6 +74,7 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
                 if number == attempts or time.monotonic() > deadline or not is_collision(error):
                     raise
                 logger.info("a transaction collided (%s) and is retried: %s", error, function.__qualname__)
+                # At random, or two that collided would meet again.
                 time.sleep(random.uniform(0, _PAUSE * 2**number))  # noqa: S311 (spreads retries, not security)
         raise AssertionError("unreachable")
 

@@ -83,6 +83,7 @@ def trouble_of(error: BaseException) -> Trouble | None:
     In a chain of errors the first one decides: a handler may raise its own error after a lost connection, and Django
     refuses every statement after an invalid row.
     """
+    # From the first error on: what was raised later may only be its consequence.
     for cause in reversed(list(causes(error))):
         if isinstance(cause, DatabaseError | InterfaceError) and not isinstance(cause, TransactionManagementError):
             return _database_trouble(cause)
@@ -114,8 +115,10 @@ def _database_trouble(error: Exception) -> Trouble | None:
     """The trouble of a database error; None for an invalid statement or data, or a constraint: the task's own fault."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     result = getattr(error.__cause__, "sqlite_errorcode", None)
+    # The low byte is the primary code; the others only tell kinds of it apart.
     if known := _MYSQL.get(number or 0) or _SQLITE.get((result or 0) & 0xFF):
         return known
+    # A trigger that refuses is ours, and protects the audit log: no fault of one row's data.
     if isinstance(error, DataError | IntegrityError) or number in _MYSQL_STATEMENT:
         return Trouble.REFUSED if result == sqlite3.SQLITE_CONSTRAINT_TRIGGER else None
     if isinstance(error, InterfaceError):

@@ -36,7 +36,8 @@ class DatabaseQueue(DelayQueue):
         topics = [row for row in topics_with_tasks() if row[0] in task_types]
         for task_type, priority, first in sorted(topics, key=lambda row: row[1]):
             first_ms = to_milliseconds(first)
-            may_be_due = first_ms <= now_ms + 1  # both are rounded; SQL compares microseconds
+            # Both are rounded to milliseconds, while SQL compares microseconds and decides.
+            may_be_due = first_ms <= now_ms + 1
             ids = may_be_due and TaskInfo.objects.overdue_ids(task_type, priority, now=database_now(), limit=limit)
             if ids:
                 popped.ids[task_type, priority] = ids
@@ -56,12 +57,14 @@ class DatabaseQueue(DelayQueue):
     def wait(self, seconds: float, *, before_ms: int | None = None) -> None:
         self._closed.wait(min(seconds, conf.DATABASE_POLL_INTERVAL))
 
+    # Workers without Redis do not share their passes: each does its own, which is harmless.
     def passes(self, name: str) -> int | None:
         return -1
 
     def count_pass(self, name: str) -> int:
         return -1
 
+    # No lock either: two refreshes at once repeat each other's work at worst.
     def acquire(self, seconds: float) -> str | None:
         return "database"
 

@@ -110,12 +110,14 @@ class FallbackQueue(DelayQueue):
         self.availability.down_until = None
 
     def _call(self, operation: Callable[[DelayQueue], Result], *, waits: bool = False) -> Result:
-        down_until = self.availability.down_until  # read once: another thread may change it
+        # Read once: another thread may change it.
+        down_until = self.availability.down_until
         if down_until is not None and time.monotonic() < down_until:
             return operation(self.fallback)
         try:
             if down_until is not None:
-                self._probe()  # fails sooner than an operation, which may block
+                # A probe fails sooner than an operation, which may block for `POP_TIMEOUT`.
+                self._probe()
             begun = time.monotonic()
             result = operation(self.primary)
             if not waits:
@@ -124,6 +126,7 @@ class FallbackQueue(DelayQueue):
             self.availability.failed(error)
             return operation(self.fallback)
         if down_until is not None:
+            # Only the call that found it back ends the outage: others may have failed since, with another time.
             self.availability.succeeded(down_until)
         elif not waits:
             self._leave_if_slow()

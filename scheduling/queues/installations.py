@@ -29,6 +29,7 @@ def register(client: Any) -> None:
     _registered.clear()
     _registered.add(own)
     client.sadd(_ALL, own)
+    # It expires, because an installation that is gone cannot sign off.
     client.set(_key(own), database_location(), ex=_LIFETIME)
     for other in others(client):
         if other not in _logged:

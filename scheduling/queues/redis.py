@@ -141,6 +141,8 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             pipeline = self._client(conf.PUSH_TIMEOUT).pipeline(transaction=False)
             for hint in hints:
+                # Only from the future set: removing from a list is linear, and a stale ready hint is dropped by the row
+                # check.
                 pipeline.zrem(self._future(hint.topic), topics.encode_id(hint.task_id))
             pipeline.execute()
 
@@ -148,6 +150,7 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             wanted = sorted((topic for topic in self._known_topics() if topic[0] in task_types), key=lambda t: t[1])
             replies = self._take(wanted, now_ms, limit)
+        # As unavailable, so that the tasks of that topic are taken from SQL until an operator has removed the key.
         if len(replies) < len(wanted):
             raise QueueUnavailable("Redis is unavailable: a key of the queue has the wrong type")
         popped = Popped(ids={topic: list(topics.decode_ids(topic, reply[2:])) for topic, reply in replies.items()})
@@ -171,6 +174,7 @@ class RedisQueue(DelayQueue):
         if empty := self._empty(known):
             client, key = self._client(conf.POP_TIMEOUT), self._key("topics")
             client.srem(key, *map(topics.encode, empty))
+            # A push may have come between the look and the removal, and would not be found any more.
             if newly_filled := set(empty) - set(self._empty(empty)):
                 client.sadd(key, *map(topics.encode, newly_filled))
 
@@ -197,6 +201,7 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             client = self._client(conf.POP_TIMEOUT)
             client.sadd(self._key("topics"), topics.encode(topic))
+            # At the head: these have waited longest.
             client.lpush(self._ready(topic), *map(topics.encode_id, reversed(task_ids)))
             client.publish(self._key("wake"), wake.message(topic, 0))
 
@@ -205,6 +210,7 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             try:
                 channel = self._key("wake")
+                # The database has failed over: the prefix is another one, and no process writes to the old channel.
                 if self._wake_ups is not None and self._wake_ups.channel != channel:
                     self._close_wake_ups()
                 if self._wake_ups is None:
@@ -214,6 +220,7 @@ class RedisQueue(DelayQueue):
                     self._topics.add(topic)
                     if before_ms is None or due_ms < before_ms:
                         return
+            # Whatever ends the wait, a half-read reply may be left in the connection.
             except BaseException:
                 self._close_wake_ups()
                 raise
@@ -232,6 +239,7 @@ class RedisQueue(DelayQueue):
         with _translate_errors():
             client = self._client(conf.POP_TIMEOUT)
             installations.register(client)
+            # Its expiry depends on Redis' clock; the next lines overtake a lock that is held too long by ours.
             if client.set(key, token, nx=True, px=int(seconds * 1000)):
                 return token
             holder = client.get(key)
@@ -246,7 +254,8 @@ class RedisQueue(DelayQueue):
             return bool(self._client(conf.POP_TIMEOUT).eval(_RELEASE, 1, self._key("lock:refresh"), token))
 
     def ping(self) -> None:
-        with _translate_errors():  # a server at its memory limit still answers a PING
+        # A write, since a server at its memory limit still answers a PING.
+        with _translate_errors():
             self._client(conf.PUSH_TIMEOUT).set(self._key("ping"), 1, px=1000)
 
     def server_info(self) -> dict[str, str]:
@@ -254,6 +263,7 @@ class RedisQueue(DelayQueue):
             client = self._client(conf.POP_TIMEOUT)
             found: dict[str, str] = {}
             for section, names in _INFO.items():
+                # Two sections instead of all, which take Redis longer and grow with each version.
                 details = client.info(section)
                 found |= {name: str(details.get(name, "")) for name in names}
             return found | {"neighbours": ", ".join(installations.others(client))}

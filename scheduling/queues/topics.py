@@ -21,6 +21,7 @@ _ESCAPES = str.maketrans({"%": "%25", "{": "%7B", "}": "%7D"})
 def encode(topic: Topic) -> str:
     """`type:priority`, with braces escaped: a brace inside the hash tag would end it too early."""
     task_type, priority = topic
+    # The type is any text, and a colon in it does no harm: the priority is behind the last one.
     return f"{task_type.translate(_ESCAPES)}:{priority}"
 
 

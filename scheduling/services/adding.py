@@ -111,8 +111,10 @@ def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
 
 
 def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
+    # Who loses the race for a key finds the winner's row the next time, and changes that one.
     for attempts_left in reversed(range(_MAX_COLLISIONS)):
         try:
+            # A savepoint within a caller's transaction: a duplicate must not cost the caller its own work.
             with transaction.atomic():
                 pending = _locked_by_key(drafts)
                 return write_drafts(drafts, pending, now=read_database_clock())
@@ -180,9 +182,11 @@ def reset_task(task: TaskInfo, *, now: datetime, **changes: Any) -> None:
 def store_reset(tasks: Sequence[TaskInfo], *, now: datetime) -> None:
     """Write tasks that `reset_task` changed, and their records. Raises `Collision` if one is no longer pending."""
     fields = ["execute_time", "parameters", "priority"]
+    # In the order of ids, in which every other statement locks these rows: two callers cannot deadlock.
     rows = sorted(map(attrgetter("task_id", *fields), tasks), key=itemgetter(0))
     same: dict[str, Any] = {"version": F("version") + 1, "attempts": 0, "promised_at": now}
     if update_by_ids(TaskInfo, fields, rows, **same, leased_until=None, lease_token="") < len(rows):
+        # It has run or was cancelled between the look and this statement; the caller begins again.
         raise Collision
     update_by_ids(TaskInfoLog, fields, rows, **same, updated_at=now, error="")
 
@@ -194,4 +198,5 @@ def _insert(tasks: Sequence[TaskInfo], now: datetime) -> None:
     insert_rows(TaskInfo, fields, rows, version=1, attempts=0, created_at=now, promised_at=now, lease_token="")
     shared = [field.name for field in TaskInfoLog.identity_fields()]
     opened = {"status": TaskInfoLog.Status.SCHEDULED, "worker": "", "error": "", "updated_at": now}
+    # Copied by the database, which has the values already, instead of being sent a second time.
     copy_rows(TaskInfo, TaskInfoLog, shared, [task.task_id for task in tasks], **opened)

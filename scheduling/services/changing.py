@@ -84,6 +84,7 @@ def reschedule_task(task_id: int, execute_time: datetime) -> TaskInfo:
     Raises `TaskNotPending`, `NaiveTime` and `TimeOutOfRange`.
     """
     moment = checked_time(execute_time)
+    # Waits for a worker that is running the task: afterwards either it has run, or it runs at the new time.
     task = by_ids([task_id]).select_for_update().first()
     if task is None:
         raise TaskNotPending
@@ -102,6 +103,7 @@ def retry_task(task_id: int) -> TaskInfo:
     and `InvalidTask` when another pending task has its key by now.
     """
     closed = TaskInfoLog.objects.filter(status__in=[Status.FAILED, Status.CANCELLED])
+    # The record, not the task, which does not exist: two retries at once would insert it twice.
     log = closed.select_for_update().filter(task_id=task_id).first()
     if log is None:
         return _retry_now(task_id)
@@ -117,6 +119,7 @@ def retry_task(task_id: int) -> TaskInfo:
 def _retry_now(task_id: int) -> TaskInfo:
     """Make a task that waits for its next attempt due now; its lateness still counts from its due time."""
     failing = by_ids([task_id]).failing().filter(lease_token="")
+    # A locked one is running at this moment, so there is nothing to bring forward.
     task = failing.select_for_update(skip_locked=True).first()
     if task is None:
         raise TaskNotPending(_("Only a task that failed or was cancelled can be retried; this one is neither."))

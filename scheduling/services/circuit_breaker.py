@@ -45,6 +45,7 @@ class Breakers:
     def for_thread(self) -> Breakers:
         """Breakers for another thread, which share the state but have their own `uncounted`."""
         other = Breakers()
+        # Shared without a lock: each use is one operation on the dictionary, or reads a copy of it.
         other._breakers = self._breakers
         return other
 
@@ -63,6 +64,8 @@ class Breakers:
         breaker = self._current().get(task_type) or Breaker(trouble, "", clock.now())
         self._breakers[task_type] = breaker
         breaker.trouble, breaker.error, breaker.refused_at = trouble, str(error)[:_ERROR_LENGTH], now
+        # If other tasks of the type run, the trouble is in the rows of these: a pause of the type would delay the
+        # others for nothing.
         breaker.in_a_row = 0 if some_ran else breaker.in_a_row + times
         if some_ran:
             return conf.TROUBLE_PAUSE

@@ -33,6 +33,7 @@ class Commit:
     def __init__(self) -> None:
         self._at: datetime | None = None
         self._has_tasks = False
+        # Not in `executes`: a handler's own hooks, registered before it, would run before the clock is read.
         transaction.on_commit(self._measure)
 
     def executes(self, tasks: Sequence[TaskInfo], measured: Measured = lambda tasks, at: None) -> None:
@@ -53,6 +54,8 @@ class Commit:
         self._at = read_database_clock()
 
     def _finish(self, tasks: Sequence[TaskInfo], measured: Measured) -> None:
+        # The connection was lost with the commit or after it. A figure that is left out is better than one that is too
+        # good.
         if self._at is None:
             return
         measured(tasks, self._at)

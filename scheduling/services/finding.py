@@ -75,6 +75,8 @@ def find_tasks(status: str = PENDING, *, task_type: str = "", key: str = "", lim
 
 def _failing(task_type: str, key: str) -> list[FoundTask]:
     failing = {task.task_id: task for task in TaskInfo.objects.failing().order_by("-attempts", "task_id")[:COUNT_LIMIT]}
+    # The number of attempts is in the row, the error in the record, and each has its index: two look-ups instead of a
+    # join over all records.
     logs = _filtered(TaskInfoLog.objects.filter(task_id__in=failing).exclude(error=""), task_type, key)
     found = [FoundTask(log, failing[log.task_id]) for log in logs] if failing else []
     return sorted(found, key=lambda item: (-item.log.attempts, item.log.task_id))

@@ -25,6 +25,8 @@ def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
     """
     until = now + timedelta(seconds=conf.PRELOAD_WINDOW)
     hints = [Hint.of(task) for task in tasks if task.execute_time <= until]
+    # The transaction may take long, so the database's time of the commit is that of the reading plus what has passed
+    # here.
     now_ms, read_at = to_milliseconds(now), time.monotonic()
     if hints:
         transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
@@ -32,6 +34,7 @@ def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
 
 def discard_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
     """After the commit, discard the hints of `tasks`, best effort: the row check drops stale hints."""
+    # Robust: an error of the queue must not keep other hooks of the caller from running.
     transaction.on_commit(partial(_discard, [Hint.of(task) for task in tasks]), robust=True)
 
 

@@ -39,8 +39,10 @@ def poll(task_type: str, priority: int = 0, limit: int = 1, lease: float | None 
             % {"name": "limit", "least": 1, "most": MOST_LEASED, "value": limit}
         )
     seconds = checked_seconds(conf.LEASE if lease is None else lease, what="lease", most=conf.MAX_LEASE)
+    # Outside of the transaction, which locks rows: a slow Redis must not hold them.
     _pop_hints(topic[0], limit)
-    if not compiled_once(_due_id, *topic):  # programs mostly poll in vain, which takes one statement then
+    # Programs mostly poll in vain, which takes one statement then, and no transaction.
+    if not compiled_once(_due_id, *topic):
         return []
     return _lease_due(*topic, limit, seconds)
 
@@ -58,6 +60,8 @@ def _pop_hints(task_type: str, limit: int) -> None:
 def _lease_due(task_type: str, priority: int, limit: int, seconds: float) -> list[TaskInfo]:
     tasks: list[TaskInfo] = []
     while not tasks and (found := compiled_once(_oldest_due, task_type, priority, limit)):
+        # What was leased too often is dead now, and the next ones are looked at, so that a program does not get an
+        # empty list while others wait.
         tasks = [task for task in found if not record_expired_lease(task)]
     if tasks:
         leased_until = read_database_clock() + timedelta(seconds=seconds)
@@ -84,6 +88,7 @@ def _due(task_type: str, priority: int) -> TaskInfoQuerySet:
 def renew_lease(task: TaskInfo, seconds: float) -> bool:
     """Extend a lease by `seconds`; False if the task was leased again, rescheduled, cancelled or closed."""
     until = read_database_clock() + timedelta(seconds=seconds)
+    # By the token alone: a lease that has just expired is as good as another's until another has it.
     return bool(by_ids([task.task_id]).filter(lease_token=task.lease_token).update(leased_until=until))
 
 

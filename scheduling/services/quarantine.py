@@ -32,6 +32,7 @@ def quarantine_suspects(tasks: Sequence[TaskInfo], worker: str, busy_since: date
     """
     suspect_before = busy_since - timedelta(seconds=conf.SUSPECT_AFTER)
     suspects = [task for task in tasks if task.attempts or task.due < suspect_before]
+    # Each recorded failure is in the record, too: what the row has more are crashes.
     crashes = _crashes_of([task for task in suspects if task.attempts >= max_attempts(task.task_type)])
     counted: set[int] = set()
     failed = 0
@@ -41,7 +42,10 @@ def quarantine_suspects(tasks: Sequence[TaskInfo], worker: str, busy_since: date
             record_failure(task, f"Its worker died {times} while running it.", worker=worker)
             failed += 1
         elif not task.attempts or len(tasks) == 1:
+            # Of several, only a first attempt is counted at once. A later one is counted when the task is alone:
+            # otherwise the crash of another one would count for it.
             counted.add(task.task_id)
+    # The transaction of this statement commits before any of them runs: a crash cannot take the count with it.
     by_ids(counted).update(attempts=F("attempts") + 1, leased_until=clock.now() + _STARTS_WITHIN)
     return {task.task_id: task.task_id in counted for task in suspects}, failed
 

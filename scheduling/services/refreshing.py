@@ -59,6 +59,7 @@ def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
     pass: `ReconcilersFailed` names it at the end, with the report.
     """
     queue = get_queue()
+    # The lock saves work only: two passes at once are harmless, since all that they do may be done twice.
     token = queue.acquire(conf.REFRESH_LOCK)
     if token is None:
         return RefreshReport(skipped=True)
@@ -71,6 +72,7 @@ def refresh(*, pause: Callable[[], None] = lambda: None) -> RefreshReport:
 
 def _pass(queue: DelayQueue, pause: Callable[[], None]) -> RefreshReport:
     report = RefreshReport()
+    # First, because the window that is loaded next then has these tasks, too.
     report.requeued += sum(_free_expired_leases(topic) for topic in _topics_due_before(clock.now()))
 
     lost = 0
@@ -121,6 +123,7 @@ def sweep(queue: DelayQueue | None = None, *, grace: float | None = None) -> int
     handled = registry.task_types()
     overdue = [topic for topic in _topics_due_before(before) if topic[0] in handled]
     requeued = 0
+    # Ready hints show that the topic is only behind: requeueing its backlog each 250 ms would fill Redis with it.
     for topic, ready in queue.ready(overdue, _READY_SAMPLE).items() if overdue else ():
         if ready:
             ids = _out_of_order_ids(topic, ready)
@@ -141,6 +144,7 @@ def _out_of_order_ids(topic: Topic, ready: Sequence[int]) -> list[int]:
     if first is None:
         return []  # none of them is pending any more; the next sweep reads others
     before = first - _OUT_OF_ORDER
+    # Found without locks, then locked by id: a locking read by this condition would lock along the due index.
     oldest = TaskInfo.objects.topic(*topic).due(before).free(database_now()).oldest_first()[: conf.BATCH_SIZE]
     ids = [task_id for task_id, promised in oldest.values_list("task_id", "promised_at") if promised <= before]
     with transaction.atomic():
@@ -173,11 +177,14 @@ def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[
     start = max(start, clock.now() - timedelta(seconds=conf.SWEEP_GRACE))  # what became overdue is left to the sweep
     rows = list(hints.filter(execute_time__gte=start)[:size])
     while rows:
-        for first in range(0, len(rows), size):  # at once: the rows may change
+        # All pages of what was read, at once: the rows may change.
+        for first in range(0, len(rows), size):
             yield [Hint(task_id, topic, -(-due // 1000)) for task_id, due in rows[first : first + size]]
         last_id, last_due = rows[-1]
-        rows.clear()  # before the next ones take as much memory
+        # Before the next ones take as much memory.
+        rows.clear()
         start = _EPOCH + timedelta(microseconds=last_due)
+        # A keyset in two parts, each a range of the due index; one condition over both columns would not be.
         rest_of_instant = hints.filter(execute_time=start, task_id__gt=last_id)
         pause()
         rows = list(rest_of_instant[:_SAME_INSTANT_PAGE]) or list(hints.filter(execute_time__gt=start)[:size])
@@ -186,13 +193,15 @@ def _topic_pages(topic: Topic, start: datetime, end: datetime, pause: Callable[[
 def _free_expired_leases(topic: Topic) -> int:
     """Release expired leases; a task whose attempts all ended like that is dead."""
     expired = TaskInfo.objects.topic(*topic).due(database_now()).filter(leased_until__lte=database_now())
-    expired = expired.exclude(lease_token="")  # without a token it was deferred, not leased
+    # Without a token it was deferred after a refusal, not leased.
+    expired = expired.exclude(lease_token="")
     return sum(1 for task_id in expired.values_list("task_id", flat=True) if _free_lease(task_id))
 
 
 @retried
 def _free_lease(task_id: int) -> bool:
     still_expired = TaskInfo.objects.filter(task_id=task_id, leased_until__lte=database_now())
+    # One row per transaction, skipping locked ones: a worker or program that is ending its lease at this moment wins.
     task = still_expired.select_for_update(skip_locked=True).first()
     if task is None:
         return False

@@ -51,6 +51,7 @@ def record_failures(errors: Mapping[TaskInfo, str], *, worker: str) -> list[Task
     delete_tasks([task.task_id for task in dead])
     _change_records(retried, errors, updated_at=now, worker=worker)
     _change_records(dead, errors, updated_at=now, worker=worker, status=TaskInfoLog.Status.FAILED)
+    # The next attempt may be within the window, which has been loaded already.
     push_hints_on_commit(retried, now=now)
     for task, error in errors.items():
         _report(task, _storable(error))
@@ -68,6 +69,7 @@ def _change_records(tasks: Iterable[TaskInfo], errors: Mapping[TaskInfo, str], *
 
 def _storable(error: str) -> str:
     """The end of an error; it may quote characters that no database stores."""
+    # The end, which names the error; the beginning of a traceback is the same for all.
     return error[-_ERROR_LENGTH:].encode(errors="backslashreplace").decode()
 
 

@@ -209,6 +209,7 @@ class Round:
 
     def run(self, ids: Sequence[int]) -> RunReport:
         """Run the tasks with these ids: fresh ones as one batch, suspects alone."""
+        # Fresh tasks first, together: a suspect may end this worker, with all that shares its transaction.
         suspects = self._run_batch(ids, trusted=True)
         self._run_counted([task_id for task_id, counted in suspects.items() if counted])
         for task_id in [task_id for task_id, counted in suspects.items() if not counted]:
@@ -255,6 +256,8 @@ class Round:
             run = self._run_halves if apart else partial(self._run_batch, apart=True)
             return run(ids, trusted=trusted)
         try:
+            # The transaction is rolled back, and the lock with it: the task may have been rescheduled since, or be
+            # running elsewhere.
             version = self.versions.get(ids[0])
             self.report.failed += _record_failure(ids[0], version, Fail.by(error).error, trusted, self.worker)
         except DatabaseError as refusal:
@@ -266,6 +269,7 @@ class Round:
         return {}
 
     def _run_halves(self, ids: Sequence[int], *, trusted: bool) -> dict[int, bool]:
+        # Halves, not single tasks: one that fails among 1,000 costs about 20 transactions instead of 1,000.
         middle = len(ids) // 2
         halves = ids[:middle], ids[middle:]
         return {
@@ -280,6 +284,7 @@ class Round:
         refusals.labels(self.task_type, trouble.value).inc()
         self.refused.update(ids)
         left, suspects = list(ids), dict[int, bool]()
+        # At random: a batch is in the order of its ids, and its first rows would be tried each time.
         for task_id in random.sample(ids, min(_SAMPLE, len(ids))) if len(ids) > 1 else ():
             handled = self.report.handled
             left.remove(task_id)
@@ -316,7 +321,8 @@ class Round:
         run_batch = partial(_run_apart, beat=self.beat) if apart else _run_together
         outcome = _run_transaction(ids, trusted, run_batch, self.worker, self.versions, self.busy_since)
         self.report += outcome.report
-        for _ in range(0 if trusted else _LOCK_CHECKS):  # others lock a claimed row only briefly
+        # Its attempt is counted already, so it must run or be uncounted; others lock such a row only briefly, to look.
+        for _ in range(0 if trusted else _LOCK_CHECKS):
             if not outcome.missing:
                 break
             time.sleep(_LOCK_CHECK_PAUSE)
@@ -329,13 +335,15 @@ class Round:
     def _push_back(self, ids: Collection[int]) -> None:
         """Push the hints of tasks that were not due, because they were rescheduled or their hints popped early."""
         if hints := _hints_of_early(ids):
-            clock.measure()  # it may be ahead, as after a failover: each batch would be popped in vain
+            # The clock may be ahead, as after a failover: each batch would be popped in vain.
+            clock.measure()
             self.queue.push(hints, now_ms=int(clock.timestamp() * 1000))
 
 
 @retried
 def _hints_of_early(ids: Collection[int]) -> list[Hint]:
     """The hints of unlocked tasks that are not due yet, or only just: the sweep finds older ones."""
+    # A batch holds many ids that are gone or running; those are not worth a push, and older ones are the sweep's.
     since = read_database_clock() - timedelta(seconds=conf.SWEEP_GRACE)
     return [Hint.of(task) for task in by_ids(ids).filter(execute_time__gt=since).free(database_now()).locked()]
 
@@ -366,7 +374,10 @@ def _run_transaction(
 
     `versions` receives the versions of the locked tasks, also when a handler raises.
     """
+    # Registered first, so that the clock is read before the hooks of handlers, which take time.
     commit = Commit()
+    # The database compares due times with its own clock: a hint that came early, or a wrong clock here, runs nothing
+    # early. A task whose attempt this worker has counted has a lease, which is this worker's own.
     tasks: list[TaskInfo] = compiled_for(_due_and_free if trusted else _due, ids)
     versions.update((task.task_id, task.version) for task in tasks)
     outcome = Outcome(missing=set(ids) - {task.task_id for task in tasks})
@@ -432,6 +443,7 @@ def _close_tasks(
     """Close executed, dropped and failed tasks; postponed ones stay pending. Returns the executed ones."""
     now = database_now()
     done = [task for task in tasks if task.task_id not in verdicts]
+    # A statement for each number of attempts, mostly one, instead of a value for each row.
     for attempts in {task.attempts for task in done}:
         ids = [task.task_id for task in done if task.attempts == attempts]
         close_executed(ids, attempts=attempts if counted else attempts + 1, worker=worker)
@@ -439,9 +451,11 @@ def _close_tasks(
     for reason in {verdict.reason for verdict in dropped.values()}:
         ids = [task_id for task_id, verdict in dropped.items() if verdict.reason == reason]
         records_of(ids).change(now=now, status=TaskInfoLog.Status.CANCELLED, error=reason, worker=worker)
+    # Nothing depends on the number of rows deleted, so the statement travels with the next one.
     with pipelined():
         delete_tasks([task.task_id for task in done] + list(dropped))
-    if counted:  # before it ran; a postponed task has not begun
+    # The attempt was counted before it ran, and a postponed task has not begun.
+    if counted:
         postponed = [task_id for task_id, verdict in verdicts.items() if isinstance(verdict, Postpone)]
         by_ids(postponed).update(attempts=F("attempts") - 1, leased_until=None)
     report.failed += _record_failures(verdicts, worker, counted=counted)
@@ -479,5 +493,6 @@ def _record_failure(task_id: int, version: int | None, error: str, trusted: bool
 @retried
 def _defer(ids: Collection[int], seconds: float) -> None:
     """Keep refused tasks from running for `seconds`; their due time, and so their lateness, does not change."""
+    # Others may run one of them by now: their lock, or a program's lease, is left alone.
     free = [task.task_id for task in by_ids(ids).filter(lease_token="").locked()]
     by_ids(free).update(leased_until=read_database_clock() + timedelta(seconds=seconds))

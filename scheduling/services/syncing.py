@@ -28,6 +28,7 @@ def set_tasks(
     wanted = {(draft.task_type, draft.key) for draft in drafts}
     obsolete = [task for key, task in pending.items() if key not in wanted]
     differing = [draft for draft in drafts if _differs(draft, pending)]
+    # The usual case: most saves change no time, and cost this one SELECT.
     if not obsolete and not differing:
         return
     moment = now or read_database_clock()

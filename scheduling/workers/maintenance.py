@@ -116,6 +116,7 @@ class Maintenance:
                 pause = conf.SWEEP_INTERVAL
             except Exception:  # it is logged
                 connections.close_all()
+                # While the database is away, all workers of all hosts retry: not four times a second.
                 pause = min(2 * pause, _MAX_PAUSE)
             self._ended.wait(pause)
         connections.close_all()
@@ -184,6 +185,7 @@ class Maintenance:
 
     def beat(self) -> None:
         """Write a heartbeat, see whether the database is another server, and warn of a clock that is wrong."""
+        # A failover keeps the connection's address, but not the server: keys in Redis follow.
         identity.confirm()
         self._compare_clocks()
         now, refused = clock.now(), self.breakers.report()
@@ -194,6 +196,7 @@ class Maintenance:
             "refused": refused,
             "metrics": snapshot(),
         }
+        # The row exists but for the first beat, so one statement is enough.
         if not WorkerHeartbeat.objects.filter(name=self.worker).update(**values):
             WorkerHeartbeat.objects.filter(Q(seen_at__lt=now - _DELETE_AFTER) | Q(stopped_at__lte=now)).delete()
             WorkerHeartbeat.objects.create(name=self.worker, task_types=self.task_types, started_at=now, **values)

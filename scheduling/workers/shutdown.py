@@ -22,6 +22,7 @@ def stop_on_signals(*, within: float | None = None) -> Iterator[threading.Event]
         if stopping.is_set():
             raise SystemExit(1)
         stopping.set()
+        # Not the logger, whose lock the interrupted code may hold.
         os.write(2, b"Stopping after the current work; a second signal stops at once.\n")
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
@@ -48,6 +49,7 @@ def _exit_after(within: float) -> Iterator[None]:
         with open(reader, "rb", buffering=0) as signals:
             if signals.read(1) and not finished.wait(within):
                 os.write(2, b"The current work takes too long; it is rolled back, and other workers run it.\n")
+                # The main thread hangs in a call of the driver, which no exception reaches; the database rolls back.
                 os._exit(1)
 
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

@@ -56,12 +56,15 @@ class SideEffects:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        # Half of the time that the process has, so that the releases below are still written.
         deadline = time.monotonic() + conf.STOP_TIMEOUT / 2
         self._ended.set()
         self._changed.set()
         if self.task_types:
             self._thread.join(conf.STOP_TIMEOUT / 2)
         for task, thread in list(self._running.values()):
+            # A mail that is being sent cannot be interrupted; what does not end in time may be sent twice, with the
+            # same key.
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 _release_lease(task)
@@ -83,6 +86,7 @@ class SideEffects:
             free[task.task_type] -= 1
         for task in _lease(free):
             thread = threading.Thread(target=self._work, args=[task], name=task.task_type, daemon=True)
+            # Noted before it starts, since it may end before `start` returns.
             self._running[task.task_id] = task, thread
             try:
                 thread.start()
@@ -114,7 +118,8 @@ def _lease(free: Mapping[str, int]) -> Iterator[TaskInfo]:
     left = {task_type: count for task_type, count in free.items() if count > 0}
     now = database_now()
     if not TaskInfo.objects.filter(task_type__in=left).due(now).free(now).exists():
-        return  # a query is cheaper than a claim
+        # A query without locks is cheaper than a claim in vain.
+        return
     for task_type, priority, _ in topics_with_tasks():
         while left.get(task_type, 0) and (tasks := poll(task_type, priority, lease=_lease_of(task_type))):
             left[task_type] -= 1
@@ -137,6 +142,7 @@ def _release_lease(task: TaskInfo) -> None:
     """Release the lease at once, so that other workers can run the task."""
     try:
         held = by_ids([task.task_id]).filter(lease_token=task.lease_token)
+        # The attempt was interrupted by us and is no failure of the task.
         held.update(leased_until=None, lease_token="", attempts=F("attempts") - 1)
     except Error as error:
         incidents.failed(logger, task.task_type, f"{task} is released when its lease expires", error)
@@ -157,6 +163,7 @@ def _renewing_lease(task: TaskInfo) -> Iterator[None]:
 
 def _renew(task: TaskInfo, done: threading.Event) -> None:
     ends, lease = time.monotonic() + conf.MAX_LEASE, _lease_of(task.task_type)
+    # Two renewals may fail before the lease ends; beyond `MAX_LEASE` the effect hangs, and another worker shall try.
     while not done.wait(lease / 3) and time.monotonic() < ends:
         try:
             renew_lease(task, lease)

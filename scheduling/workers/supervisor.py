@@ -37,6 +37,7 @@ class Heartbeat:
         self.started = self._looked_at = time.monotonic()
         self.silence = 0.0  #: seconds in which the parent saw no progress
         self._seen = self.started
+        # Shared memory, not a pipe: a child that hangs would block its parent's reads, and a beat costs no system call.
         self._memory = mmap.mmap(-1, 8)
         self.beat(self.started)
 
@@ -70,6 +71,7 @@ def supervise(work: Work, *, processes: int) -> None:
     with stop_on_signals() as stopping:
         try:
             while not stopping.wait(_WATCH_INTERVAL):
+                # A child that hangs in a call never ends by itself; only its silence shows that.
                 _kill_silent(children)
                 if _reap(children):
                     pause = min(2 * pause or _FIRST_PAUSE, _MIN_LIFETIME)
@@ -94,7 +96,8 @@ def _fork(work: Work, parent_stopping: threading.Event) -> tuple[int, Heartbeat]
     code = 1
     try:
         with stop_on_signals(within=conf.STOP_TIMEOUT) as stopping:
-            if parent_stopping.is_set():  # the signal came before the child's handlers were installed
+            # The signal came before the child's handlers were installed.
+            if parent_stopping.is_set():
                 stopping.set()
             threading.Thread(target=_stop_when_orphaned, args=(parent, stopping), daemon=True).start()
             work(stopping, heartbeat.beat)
@@ -103,12 +106,14 @@ def _fork(work: Work, parent_stopping: threading.Event) -> tuple[int, Heartbeat]
         logger.exception("a worker process failed")
     finally:
         sys.stdout.flush()
+        # Not `sys.exit`: the parent's exit handlers and buffers were copied by the fork.
         os._exit(code)
 
 
 def _stop_when_orphaned(parent: int, stopping: threading.Event) -> None:
     """Stop a child whose parent was killed, after its current batch."""
     while not stopping.wait(_MIN_LIFETIME):
+        # A killed parent sends no signal; its children would run beside those of the next supervisor for ever.
         if os.getppid() != parent:
             stopping.set()
             time.sleep(conf.STOP_TIMEOUT)
@@ -121,7 +126,8 @@ def _kill_silent(children: Children) -> None:
         if heartbeat.silence > conf.SILENCE:
             logger.error("worker process %d has hung for %.0f s and is killed", pid, heartbeat.silence)
             os.kill(pid, signal.SIGKILL)
-            heartbeat.silence = 0.0  # its end takes a moment
+            # Its end takes a moment, in which it gets no second signal.
+            heartbeat.silence = 0.0
 
 
 def _reap(children: Children, *, expected: bool = False) -> bool:

@@ -78,9 +78,13 @@ class Worker:
         """
         self._report_progress = beat
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+        # The default of 5 ms is longer than a whole batch: a thread that refreshes would keep the interpreter at a due
+        # time.
         sys.setswitchinterval(_SWITCH_INTERVAL)
-        gc.freeze()  # loaded modules stay, so no collection has to scan them (60 ms)
-        gc.set_threshold(_TOO_MUCH_GARBAGE)  # else it is collected when there is time, see `_collect_garbage`
+        # Loaded modules stay, so that no collection has to scan them (60 ms).
+        gc.freeze()
+        # Automatic collections would hit tasks at their due time; see `_collect_garbage`.
+        gc.set_threshold(_TOO_MUCH_GARBAGE)
         lateness.begin(self.task_types)
         with ExitStack() as stack:
             types = sorted(self.task_types)
@@ -107,6 +111,7 @@ class Worker:
                 failures = 0
             except Exception:  # it is logged
                 connections.close_all()
+                # The other thread's connection has probably failed, too, and would time out in its own time.
                 self.turn.failures += 1
                 failures += 1
                 stopping.wait(min(_MAX_PAUSE, 0.05 * 2**failures))
@@ -129,21 +134,26 @@ class Worker:
         The other thread has its turn while these tasks wait for their due time, and in a burst. Otherwise it would
         take what is better run in fewer, larger batches.
         """
+        # With a timeout, to notice that the worker is being stopped.
         if not self.turn.lock.acquire(timeout=conf.MAX_SLEEP):
             return
         with ExitStack() as turn:
             turn.callback(self.turn.lock.release)
-            turn.push(self._count_failure)  # while the other thread cannot use its connection
+            # Within the turn: while the other thread cannot use its connection.
+            turn.push(self._count_failure)
             if stopping.is_set():
                 return
             self._drop_suspect_connections()
-            clock.measure_if_stale(conf.CLOCK_INTERVAL)  # also detects in time that an idle connection has died
+            # Also detects in time that an idle connection has died: not when the next task is due.
+            clock.measure_if_stale(conf.CLOCK_INTERVAL)
             found, due_ms = self._pop(None), None
             if found is None and (due_ms := self.sleep_until_due(deadline)):
                 found = self._pop(due_ms)
             if found is None:
                 return
             if due_ms or found.is_full:
+                # Handed on as soon as popped: the other thread prepares the next due time while this one waits for its
+                # own.
                 turn.close()
             self._run(found)
 
@@ -158,6 +168,7 @@ class Worker:
 
     def _others(self) -> Iterator[Worker]:
         """Those in further threads: one for the types that may wait for row locks, one that shares the rest."""
+        # Those wait up to a quarter of a second for an editor's lock; beside them, articles go live on time.
         waiting = self.task_types & registry.types_that_wait_for_locks()
         if waiting and waiting != self.task_types:
             self.task_types -= waiting
@@ -224,11 +235,13 @@ class Worker:
             now_ms=due_ms or int(now.timestamp() * 1000),
         )
         turn.next_due_ms, busy_since = popped.next_due_ms, turn.busy_since or now
+        # A task that waited only because this worker was busy is no suspect, however late it is.
         turn.busy_since = busy_since if popped else None
         if popped:
             return PoppedAt(popped, due_ms, busy_since, is_full=len(popped) >= self.batch)
         self.idle_rounds = 0
-        if due_ms:  # another worker has it, or it is in the database, which gives none early
+        # Another worker has it, or it is in the database queue, which gives none early.
+        if due_ms:
             clock.sleep_until(due_ms / 1000)
             turn.next_due_ms = due_ms
         return None
@@ -246,6 +259,7 @@ class Worker:
                 busy_since=found.busy_since,
             )
         lateness.add(report.late)
+        # The totals of a worker that runs for months would grow with each lateness.
         report.late.clear()
         self.total += report
         self._collect_garbage()
@@ -258,6 +272,7 @@ class Worker:
             )  # fmt: skip
         self.idle_rounds = 0 if report.handled else self.idle_rounds + 1
         if self.idle_rounds:
+            # All hints were stale, or early and pushed back: without a pause they would circle through Redis.
             time.sleep(_IDLE_PAUSE)
 
     def sleep_until_due(self, deadline: float = float("inf")) -> int | None:

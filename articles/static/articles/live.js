@@ -100,6 +100,7 @@
     };
 
     const refresh = async () => {
+        // A redirect leads to the log-in page: as an error, the page says that the connection is lost.
         const response = await fetch(source(), { cache: "no-store", redirect: "error" });
         if (!response.ok) throw new Error(response.status);
         isDueNow = false;
@@ -127,6 +128,7 @@
 
     const run = async () => {
         clearTimeout(timer);
+        // A page in the background polls nothing; it refreshes at once when it is seen again.
         if (document.hidden) return;
         try {
             await refresh();
@@ -148,6 +150,7 @@
     announce();
     setInterval(updateClocks, 250);
     document.addEventListener("pointerdown", () => (isPressed = true), true);
+    // After the click, which browsers send behind the release.
     for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(() => (isPressed = false)), true);
     document.addEventListener("visibilitychange", run);
     schedule(INTERVAL);

@@ -11,6 +11,7 @@ const form = document.getElementById("article_form");
 const status = document.getElementById("autosave-status");
 const storagePrefix = `headline.draft.${config.user}.`;
 
+// The cookie, not the form's field: after a log-in in another window it has the present token.
 const csrf = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || form.csrfmiddlewaretoken.value;
 
 const formValues = () => {
@@ -145,6 +146,8 @@ window.addEventListener("pagehide", () => {
     const text = asText(); // also what was typed while the form was on its way
     store(text);
     const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
+    // Browsers limit such requests to 64 kB; a longer text is in the browser's storage, from which the next page sends
+    // it.
     post(config.urls.draft, draft, { keepalive: true }).catch(() => {});
 });
 
@@ -201,6 +204,7 @@ const upload = async (key, window) => {
     const response = await post(address, draft);
     if (!response.ok) return false;
     local.remove(key);
+    // The article may be another one: the form of a new article has created it since.
     return (await response.json()).article === config.article && !banners.has(address);
 };
 

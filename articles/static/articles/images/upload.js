@@ -9,6 +9,7 @@
     const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
 
     const post = (address, body, { onprogress } = {}) => new Promise((resolve, reject) => {
+        // Not `fetch`, which reports no progress of uploads.
         const request = new XMLHttpRequest();
         request.open("POST", address);
         request.setRequestHeader("X-CSRFToken", token());
