@@ -48,7 +48,7 @@ class _Deadline:
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._has_written = self._has_committed = False
+        self._has_committed = False
 
     def extend(self, seconds: float) -> None:
         """Have it end later."""
@@ -59,17 +59,12 @@ class _Deadline:
         found = _STATEMENT.match(sql) if isinstance(sql, str) else None
         if found is None:
             return execute(sql, params, many, context)
-        if not self._is_over(context["connection"]):
+        if not self._has_committed:
             sql = self._shortened(sql, context["connection"])
         result = execute(sql, params, many, context)
         if found[1] not in ("SELECT", "WITH") and found[2] not in _BOOKKEEPING:
             self._note_write(context["connection"])
         return result
-
-    def _is_over(self, connection: Any) -> bool:
-        """Whether something is committed; what other code does after a commit may come before `_note_commit`."""
-        self._has_committed |= self._has_written and not connection.in_atomic_block
-        return self._has_committed
 
     def _shortened(self, sql: str, connection: Any) -> str:
         """The statement, with less time than the database gives it if less is left. Raises `OperationalError`."""
@@ -83,9 +78,11 @@ class _Deadline:
         return re.sub(r"\A([\s(]*+)SELECT\b", rf"\1SELECT /*+ MAX_EXECUTION_TIME({max(left * 1000, 1):.0f}) */", sql)
 
     def _note_write(self, connection: Any) -> None:
-        self._has_written = True
-        if not any(hook == self._note_commit for _savepoints, hook, _is_robust in connection.run_on_commit):
-            connection.on_commit(self._note_commit)  # at once if there is no transaction
+        """Have the commit noted, before other code goes on after it; a rollback removes that with the write."""
+        if not connection.in_atomic_block:
+            self._note_commit()
+        elif not any(hook == self._note_commit for _savepoints, hook, _is_robust in connection.run_on_commit):
+            connection.run_on_commit.insert(0, (set(connection.savepoint_ids), self._note_commit, False))
 
     def _note_commit(self) -> None:
         self._has_committed = True

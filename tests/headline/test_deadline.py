@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext, suppress
 from io import BytesIO
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.test import Client, RequestFactory, override_settings
 from rest_framework.test import APIClient
 
@@ -61,6 +62,26 @@ def test_a_request_is_interrupted_before_its_commit_or_not_at_all(monkeypatch: p
         assert (response.status_code, stored) == (503, [0, 0, 0])
     assert readings > 5
     assert stored == [1, 1, 1]
+
+
+@pytest.mark.parametrize("is_of_savepoint", [False, True])
+def test_what_was_rolled_back_does_not_end_the_deadline(
+    is_of_savepoint: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A collision, after which the request begins once more."""
+
+    def view(_request: Any) -> Any:
+        with transaction.atomic() if is_of_savepoint else nullcontext():
+            with suppress(OperationalError), transaction.atomic():
+                Tag.objects.create(name="Opera", slug="opera")
+                raise OperationalError(1213, "Deadlock found")
+            monkeypatch.setattr("headline.deadline.time", Clock(0))
+            Tag.objects.create(name="Ballet", slug="ballet")
+
+    with pytest.raises(OperationalError, match="1969"):
+        DeadlineMiddleware(view)(RequestFactory().post("/"))
+    assert not Tag.objects.exists()
 
 
 class SlowLine(BytesIO):
