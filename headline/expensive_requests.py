@@ -40,7 +40,15 @@ _COMPARISONS = frozenset(
 )
 _OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses that refuse strangers before any work."""
-_UPLOADS = frozenset({"admin:articles_image_upload", "admin:articles_image_add", "desk-image-list", "desk-image-fetch"})
+_IMAGES = frozenset(
+    {
+        *(f"admin:articles_image_{name}" for name in ("add", "change", "focus", "upload")),
+        *(f"desk-image-{name}" for name in ("detail", "fetch", "list")),
+        "desk-proposed-change-approve",
+        "desk_approve_change",
+    }
+)
+"""Addresses to which new images and focal points are sent, for which images are decoded."""
 
 
 class _Slots:
@@ -100,13 +108,13 @@ class ExpensiveRequestsMiddleware:
 
 
 def is_expensive(request: HttpRequest) -> bool:
-    """Whether a request searches, compares texts or brings images."""
+    """Whether a request searches, compares texts, or has images decoded."""
     name = request.resolver_match.view_name if request.resolver_match else ""
     may_search = name == _SEARCH or request.path_info.startswith(("/admin/", "/api/"))
     return (
         (may_search and any(request.GET.get(parameter) for parameter in _SEARCHES))
         or name in _COMPARISONS
-        or (name in _UPLOADS and request.method == "POST")
+        or (name in _IMAGES and request.method in ("POST", "PATCH"))
     )
 
 

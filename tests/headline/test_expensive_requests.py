@@ -11,11 +11,12 @@ from django.test import Client, RequestFactory
 from django.urls import get_resolver, resolve
 from pytest_django import Settings
 
-from headline.expensive_requests import _COMPARISONS, _UPLOADS, EACH, is_expensive
+from headline.expensive_requests import _COMPARISONS, _IMAGES, EACH, is_expensive
 from tests.articles.factories import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+IMAGE = "00000000-0000-4000-8000-000000000000"
 SEARCH = "/search/?q=budget"
 
 
@@ -104,9 +105,27 @@ def test_what_is_expensive(path: str, expected: bool, rf: RequestFactory) -> Non
     assert is_expensive(request) is expected
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/admin/articles/image/add/"),
+        ("POST", f"/admin/articles/image/{IMAGE}/change/"),
+        ("POST", f"/admin/articles/image/{IMAGE}/focus/"),
+        ("PATCH", f"/api/v1/desk/images/{IMAGE}/"),
+        ("POST", "/admin/desk/proposed-changes/1/approve/"),
+        ("POST", "/api/v1/desk/proposed-changes/1/approve/"),
+    ],
+)
+def test_what_decodes_an_image_is_expensive(method: str, path: str, rf: RequestFactory) -> None:
+    """Also a new focal point."""
+    request = rf.generic(method, path)
+    request.resolver_match = resolve(path)
+    assert is_expensive(request)
+
+
 def test_the_addresses_that_are_named_exist() -> None:
     admin = get_resolver().namespace_dict["admin"][1]
-    own = {name.removeprefix("admin:") for name in _COMPARISONS | _UPLOADS if name.startswith("admin:")}
-    others = {name for name in _COMPARISONS | _UPLOADS if ":" not in name}
+    own = {name.removeprefix("admin:") for name in _COMPARISONS | _IMAGES if name.startswith("admin:")}
+    others = {name for name in _COMPARISONS | _IMAGES if ":" not in name}
     assert own <= {str(key) for key in admin.reverse_dict}
     assert others <= {str(key) for key in get_resolver().reverse_dict}
