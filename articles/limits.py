@@ -58,6 +58,7 @@ LARGEST_PAGE_SIZE = 9_999  # rows that `page_size` may ask for; it gets as many 
 # Lists
 
 MOST_COVERS = 3  # images of a cover
+MOST_TAGS = 50  # tags of an article or a template
 MOST_IDS = 100  # ids in the parameter `ids`
 MOST_BULK = 10_000  # articles in a bulk action
 MOST_RESCHEDULED = 1000  # articles rescheduled by one request

@@ -19,6 +19,7 @@ from articles.api.fields import (
     NumbersField,
     ShiftField,
     StatusesField,
+    TagField,
 )
 from articles.api.reader_serializers import ArticleFilterSerializer
 from articles.limits import (
@@ -38,7 +39,6 @@ from articles.models import (
     ReviewStage,
     Revision,
     State,
-    Tag,
     Text,
     Update,
     state_at,
@@ -247,7 +247,7 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
         child=serializers.UUIDField(), max_length=MOST_COVERS, required=False,
         help_text=_("Ids of images, as many as `cover_mode` says; with “auto” they are chosen from the text."),
     )  # fmt: skip
-    tags = BoundedSlugField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
+    tags = TagField(many=True, required=False)
     author = BoundedSlugField(
         slug_field="username", queryset=get_user_model()._default_manager.all(), allow_null=True, required=False,
         help_text=_("A username. Another than yours needs the permission to edit all articles."),

@@ -1,4 +1,4 @@
-"""Serializer fields for times."""
+"""Serializer fields for tags and times."""
 
 from __future__ import annotations
 
@@ -15,12 +15,22 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from articles.limits import MOST_IDS, SPAN_LENGTH
-from scheduling.api.bounded_fields import BoundedChoicesField, BoundedInstantField, refuse_longer
+from articles.limits import MOST_IDS, MOST_TAGS, SPAN_LENGTH
+from articles.models import Tag
+from scheduling.api.bounded_fields import BoundedChoicesField, BoundedInstantField, BoundedSlugField, refuse_longer
 from scheduling.database import OutOfRange, storable
 from scheduling.services import rounded_up
 
 _UNENCODED_PLUS = re.compile(r"(?<=\d) (?=\d\d:?\d\d$)", re.ASCII)
+
+
+class TagField(BoundedSlugField):
+    """A tag by its slug; with `many`, those of an article or a template."""
+
+    most = MOST_TAGS
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(slug_field="slug", queryset=Tag.objects.all(), **options)
 
 
 class InstantField(BoundedInstantField):

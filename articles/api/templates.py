@@ -8,8 +8,9 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
 
+from articles.api.fields import TagField
 from articles.api.screens import ScreenViewSet
-from articles.models import ArticleTemplate, Channel, Tag
+from articles.models import ArticleTemplate, Channel
 from scheduling.api.bounded_fields import BoundedSlugField
 from scheduling.api.strict import Strict
 
@@ -21,7 +22,7 @@ class TemplateSerializer(Strict, serializers.ModelSerializer[ArticleTemplate]):
         slug_field="slug", queryset=Channel.objects.all(), allow_null=True, required=False,
         help_text=_("Slug of a channel; null for articles of any."),
     )  # fmt: skip
-    tags = BoundedSlugField(slug_field="slug", queryset=Tag.objects.all(), many=True, required=False)
+    tags = TagField(many=True, required=False)
 
     class Meta:
         model = ArticleTemplate

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.outside_times import Parsed, parse_time
 from articles.exchange.records import Refused
+from articles.limits import LABEL_LENGTH, MOST_TAGS
 from articles.text import one_line
 
 Fields = Mapping[str, object]
@@ -107,3 +108,11 @@ def names(fields: Fields, name: str, longest: int, notes: list[str] | None = Non
         raise Refused(name, _("is neither a list nor a text"))
     found = (line({name: each}, name, longest, notes) for each in value)
     return tuple({each.casefold(): each for each in found if each}.values())
+
+
+def tags(fields: Fields, notes: list[str]) -> tuple[str, ...]:
+    """The names of tags; too many of them are left out, which is added to `notes`."""
+    found = names(fields, "tags", LABEL_LENGTH, notes)
+    if len(found) > MOST_TAGS:
+        notes.append(_("%(count)d tags: the first %(most)d are kept") % {"count": len(found), "most": MOST_TAGS})
+    return found[:MOST_TAGS]

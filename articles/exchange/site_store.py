@@ -204,7 +204,7 @@ class _Store:
             summary=read.line(given, "summary", SUMMARY),
             body=body,
         )
-        template.tags.set(tags_named(read.names(given, "tags", TAG)).values())
+        template.tags.set(tags_named(read.tags(given, notes)).values())
         return Stored(is_new=True, note="; ".join(notes))
 
     def release(self, given: read.Fields) -> Stored:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ from articles.desk.editor.merge import PARAGRAPH, Merge
 from articles.desk.time_field import ZonedTimeField
 from articles.desk.transitions import is_transition_button
 from articles.exceptions import ArticleError, EditConflict
-from articles.limits import BODY_LENGTH, REASON_LENGTH, REVISION_NOTE_LENGTH
+from articles.limits import BODY_LENGTH, MOST_TAGS, REASON_LENGTH, REVISION_NOTE_LENGTH
 from articles.models import LINES, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed, tag_named
@@ -188,6 +188,8 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         cleaned = super().clean() or self.cleaned_data
         if more := cleaned.get("more_tags"):
             cleaned["tags"] = [*{*cleaned.get("tags", ()), *more}]
+        if self.is_edited("tags"):
+            refuse_many_tags(cleaned.get("tags", ()))
         if self.refusal is not None:
             raise ValidationError(str(self.refusal), code=self.refusal.code)
         self.seen_version()
@@ -229,6 +231,13 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         shown = self.data.get("merged_with")
         seen: datetime | None = VersionField().to_python(shown) if shown else self.cleaned_data.get("seen")
         return seen
+
+
+def refuse_many_tags(tags: Collection[Tag]) -> None:
+    """Raise `ValidationError` for more than an article or a template may have."""
+    if len(tags) > MOST_TAGS:
+        values = {"most": MOST_TAGS, "count": len(tags)}
+        raise ValidationError(_("At most %(most)d tags are possible; there are %(count)d.") % values, code="many_tags")
 
 
 def _sent_list(data: Any, name: str) -> list[str]:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from articles.desk.articles.forms import refuse_many_tags
 from articles.desk.bounded import RetriedScreens
 from articles.desk.parse import number_or_zero
 from articles.limits import BODY_LENGTH
@@ -41,6 +42,11 @@ class TemplateForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_body(self) -> str:
         """Sanitised HTML."""
         return clean_html(self.cleaned_data["body"])
+
+    def clean_tags(self) -> Any:
+        """Not too many."""
+        refuse_many_tags(self.cleaned_data["tags"])
+        return self.cleaned_data["tags"]
 
 
 @admin.register(ArticleTemplate)

@@ -177,6 +177,14 @@ def test_it_reads_what_spreadsheets_write(tmp_path: Path, content: bytes) -> Non
     assert (first.title, sorted(tag.name for tag in first.tags.all())) == ("港口", ["a", "b"])
 
 
+def test_an_article_gets_as_many_tags_as_the_form_takes(tmp_path: Path) -> None:
+    tags = ";".join(f"tag {number}" for number in range(60))
+    result = import_bytes(tmp_path / "a.csv", f"title,tags\nPort,{tags}\n".encode())
+
+    assert result.remarks == ["line 2: note: 60 tags: the first 50 are kept"]
+    assert Article.objects.get().tags.count() == 50
+
+
 def test_a_cell_may_hold_line_ends_and_places_count_lines(tmp_path: Path) -> None:
     content = b'title,body\nOne,"First.\n\nSecond."\n"",<hr>\nToo,many,cells\nToofew\nFive,\n'
 

@@ -12,11 +12,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from articles import publishing
+from articles.limits import MOST_COVERS, MOST_TAGS
 from articles.models import Article, Tag
 from articles.roles import Role
 from articles.workflow import Transition
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press, wall
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_member, make_user, soon
+from tests.headline.api_document import api_document
 
 pytestmark = pytest.mark.django_db
 
@@ -104,6 +106,23 @@ def test_tags_are_added_by_name_without_scripts() -> None:
     assert "There is no tag with this name: Town." in refused.text
     press(client, article, "_continue", more_tags="City， Bridge")  # noqa: RUF001 (a Chinese comma)
     assert {*article.tags.values_list("name", flat=True)} == {"Harbour", "City", "Bridge"}
+
+
+def test_the_form_takes_as_many_tags_as_the_api() -> None:
+    client, article = logged_in(make_editor()), make_article()
+    tags = Tag.objects.bulk_create(Tag(name=f"Tag {number}", slug=f"tag-{number}") for number in range(MOST_TAGS + 1))
+    refused = press(client, article, "_continue", tags=[tag.pk for tag in tags])
+    assert "At most 50 tags are possible; there are 51." in refused.text
+    press(client, article, "_continue", tags=[tag.pk for tag in tags[1:]])
+    assert article.tags.count() == MOST_TAGS
+    limits = {name: of["maxItems"] for name, of in _schema("DeskArticleRequest").items() if "maxItems" in of}
+    assert limits == {"cover": MOST_COVERS, "tags": MOST_TAGS}
+
+
+def _schema(name: str) -> dict[str, Any]:
+    """The fields of a schema of the OpenAPI document."""
+    fields: dict[str, Any] = api_document()["components"]["schemas"][name]["properties"]
+    return fields
 
 
 @pytest.mark.parametrize(("second", "clock"), [(0, "%H:%M"), (34, "%H:%M:%S")])
