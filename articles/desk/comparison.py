@@ -39,6 +39,9 @@ _CONTEXT = 1
 _MOST_SKIPPED = 40
 """Unchanged blocks that can be unfolded."""
 
+_MOST_SHOWN = 20_000
+"""Bytes of HTML of a field after which a page that is cut ends; with its frame it has 64 kB."""
+
 _WIDE = "(min-width: 64rem) 24rem, 80vw"
 
 _FORMATS = {
@@ -65,7 +68,7 @@ _ALL = {*Change}
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row as HTML. `old` and `new` stand side by side, or `inline` is shown alone."""
+    """A row as HTML: both sides, of which narrow windows show `inline` instead if there is one, or that alone."""
 
     change: RowChange
     title: str = ""
@@ -74,6 +77,12 @@ class ShownRow:
     inline: str = ""
     notes: Sequence[str] = ()
     skipped: Sequence[str] = ()  #: unchanged blocks between others, folded
+    is_more: bool = False  #: it stands for all that follows, which can be shown
+
+    @property
+    def size(self) -> int:
+        """Bytes of its HTML."""
+        return sum(len(part.encode()) for part in (self.old, self.new, self.inline, *self.skipped)) + 200
 
     @property
     def is_kept(self) -> bool:
@@ -81,10 +90,24 @@ class ShownRow:
         return self.change is RowChange.KEPT
 
 
-def shown(field: FieldDiff, marked: Marked = escape) -> list[ShownRow]:
-    """The rows of a field; long unchanged parts are folded."""
+def shown(field: FieldDiff, marked: Marked = escape, *, is_cut: bool = False) -> list[ShownRow]:
+    """The rows of a field; long unchanged parts are folded. Those of a page that is cut end after some."""
     rows = [*_with_context(field)]
-    return [*_Shower(rows, marked).rows()]
+    found = _Shower(rows, marked).rows()
+    return [*(_first(found, rows) if is_cut else found)]
+
+
+def _first(found: Iterable[ShownRow], rows: Sequence[Row | list[Row] | int]) -> Iterator[ShownRow]:
+    """As many as a page that is cut shows, and how many changes follow."""
+    size = 0
+    for number, row in enumerate(found):
+        left = sum(isinstance(one, Row) and one.change is not RowChange.KEPT for one in rows[number:])
+        if size > _MOST_SHOWN and left:
+            title = ngettext("%d more change", "%d more changes", left) % left
+            yield ShownRow(RowChange.OMITTED, title, is_more=True)
+            return
+        yield row
+        size += row.size
 
 
 def _with_context(field: FieldDiff) -> Iterator[Row | list[Row] | int]:
@@ -130,18 +153,17 @@ class _Shower:
         if change is RowChange.OMITTED:
             title = ngettext("%d more paragraph is not compared", "%d more paragraphs are not compared", row.count)
             return ShownRow(change, title % row.count)
-        old = new = ""
-        if change not in (RowChange.ADDED, RowChange.MOVED):
-            old = self._side(row, row.was, _OLD)
-        if change not in (RowChange.REMOVED, RowChange.MOVED_AWAY):
-            new = self._side(row, row.shape, _NEW)
-        is_whole = row.table or any(piece.change is Change.KEPT for piece in row.pieces)
-        inline = self._side(row, row.shape or row.was, _ALL) if is_whole else f"{old}{new}"
-        return ShownRow(change, self._title(row), old, new, inline, notes(row))
+        if change in (RowChange.MOVED, RowChange.MOVED_AWAY):
+            whole = self._side(row, row.shape or row.was, _ALL)
+            return ShownRow(change, self._title(row), inline=whole, notes=notes(row))
+        old = self._side(row, row.was, _OLD) if change is not RowChange.ADDED else ""
+        new = self._side(row, row.shape, _NEW) if change is not RowChange.REMOVED else ""
+        is_mixed = row.table or any(piece.change is Change.KEPT for piece in row.pieces)
+        inline = self._side(row, row.shape or row.was, _ALL) if is_mixed and change is not RowChange.KEPT else ""
+        return ShownRow(change, "", old, new, inline, notes(row))
 
     def _title(self, row: Row) -> str:
-        if row.change not in (RowChange.MOVED, RowChange.MOVED_AWAY):
-            return ""
+        """Of a row that moved."""
         places = self._places
         from_above = places.get((RowChange.MOVED_AWAY, row.old), 0) < places.get((RowChange.MOVED, row.old), 0)
         if row.change is RowChange.MOVED:

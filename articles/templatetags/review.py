@@ -37,10 +37,10 @@ def review_findings(article: Article) -> dict[str, Any]:
     }
 
 
-@register.filter
-def shown_rows(field: FieldDiff, findings: Sequence[Finding] | None = None) -> list[ShownRow]:
-    """The rows of a comparison as HTML, with the findings highlighted in the new text."""
-    return shown(field, partial(marked, findings=findings))
+@register.simple_tag(takes_context=True)
+def shown_rows(context: dict[str, Any], field: FieldDiff) -> list[ShownRow]:
+    """The rows of a comparison as HTML, with the findings of the page highlighted in the new text."""
+    return shown(field, partial(marked, findings=context.get("findings")), is_cut=bool(context.get("is_cut")))
 
 
 @register.filter

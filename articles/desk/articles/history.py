@@ -57,7 +57,7 @@ class HistoryScreens(ModelAdmin):
         return self._page(request, article, "revisions", context)
 
     def revision(self, request: HttpRequest, pk: int, number: int) -> HttpResponse:
-        """The diff of a revision against the previous one, or against `?against=`."""
+        """The diff of a revision against the previous one, or against `?against=`; with `?all` no part is left out."""
         article = self._article(request, pk)
         shown = get_object_or_404(article.revisions.select_related("author", "channel"), number=number)
         older = _other(article, request.GET.get("against", ""), shown)
@@ -66,6 +66,7 @@ class HistoryScreens(ModelAdmin):
             "shown": shown,
             "older": older,
             "fields": compare(older, shown),
+            "is_cut": "all" not in request.GET,
             "findings": findings_of(shown),
             "may_restore": self.has_change_permission(request, article) and number != newest_number(article),
         }

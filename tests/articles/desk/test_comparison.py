@@ -135,7 +135,11 @@ def test_the_columns_stay_in_step_and_are_one_on_a_phone(page: Page, width: int)
     sides = rows.evaluate_all("""all => all.map(row => ["old", "new"].map(
         (side) => row.querySelector(`.diff-${side}`).getBoundingClientRect()).map((box) => [box.top, box.width]))""")
     assert sides
-    assert all(old[0] == new[0] and (old[1] > 0) == (width > 1024) for old, new in sides)
+    shown = page.locator(".diff-field").inner_text()
+    if width > 1024:
+        assert all(old[0] == new[0] and old[1] > 0 for old, new in sides)
+    else:
+        assert [shown.count(text) for text in ("First.", "Gone for good", "Something new", "word.")] == [1, 1, 1, 1]
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -173,6 +177,20 @@ def test_long_unchanged_parts_are_folded(desk: Client) -> None:
     shown = fields(desk.get(addresses(two_revisions(f"<p>One old.</p>{many}", f"<p>One new.</p>{many}"))[0]).text)
     assert "99 unchanged paragraphs" in shown
     assert "Paragraph 50." not in shown
+
+
+def test_a_long_comparison_is_cut_except_where_one_decides_about_it(desk: Client) -> None:
+    old, new = ("".join(f"<p>Line {number}{end}</p>" for number in range(400)) for end in (" old.", " new."))
+    revision, review = addresses(two_revisions(old, new))
+    page = desk.get(revision)
+    assert len(page.content) < 64 * 1024
+    more = re.search(r'(\d+) more changes <a class="desk-link" href="(.*?)">Show all</a>', page.text)
+    assert more
+    assert 100 < int(more[1]) < 400
+    for address in (revision + more[2], review):
+        whole = fields(desk.get(address).text)
+        assert "Line 399 <del>old</del><ins>new</ins>." in whole
+        assert "more changes" not in whole
 
 
 def test_a_comparison_is_calculated_once_and_shown_to_none_who_may_not_see_it(
