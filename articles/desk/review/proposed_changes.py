@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from django.contrib import admin, messages
@@ -21,6 +21,7 @@ from articles.desk.bounded import RetriedScreens
 from articles.exceptions import ArticleError
 from articles.models import Image, ProposedChange, named
 from articles.permissions import reads_articles
+from articles.publishing import FieldDiff, compare_texts
 from articles.review import (
     Comparison,
     address_of_subject,
@@ -58,6 +59,16 @@ class Waiting:
     def version(self) -> str:
         """What an approval of it names."""
         return version_of_change(self.compared)
+
+    @property
+    def fields(self) -> list[FieldDiff]:
+        """The fields that an approval changes."""
+        return [compare_texts(*astuple(one)) for one in self.compared if one.old != one.new]
+
+    @property
+    def others(self) -> list[Comparison]:
+        """The other texts that readers see with them."""
+        return [one for one in self.compared if one.new and one.old == one.new]
 
     @property
     def address(self) -> str:
