@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from html.parser import HTMLParser
+from html import unescape
 from typing import Self
 
 from articles.models import Article, Image, Text
-from articles.text import clean_html, plain_text
+from articles.text import ATTRIBUTE, clean_html, plain_text
 
 
 @dataclass(frozen=True)
@@ -67,26 +67,17 @@ class Body:
     def read(cls, html: str) -> Self:
         """Those of this HTML."""
         body = cls()
-        parser = _Parser(body)
-        parser.feed(clean_html(html))
-        parser.close()
+        for tag, attributes in _TAG.findall(clean_html(html)):
+            values = {name: unescape(value) for name, value in ATTRIBUTE.findall(attributes)}
+            if tag == "img":
+                body.images += 1
+                body.undescribed += not values.get("alt", "").strip()
+            elif values.get("href"):
+                body.links.append(values["href"])
         return body
 
 
-class _Parser(HTMLParser):
-    """Fills a `Body`."""
-
-    def __init__(self, body: Body) -> None:
-        super().__init__(convert_charrefs=True)
-        self._body = body
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        if tag == "img":
-            self._body.images += 1
-            self._body.undescribed += not (values.get("alt") or "").strip()
-        elif tag == "a" and values.get("href"):
-            self._body.links.append(values["href"] or "")
-
+_TAG = re.compile(r"<(a|img)\b([^<>]*+)>")
+"""As `clean_html` writes them."""
 
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")

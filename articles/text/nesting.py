@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from articles.limits import HTML_DEPTH
 
@@ -98,6 +99,7 @@ _END_OF = {name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.AS
 _DROPPED = "<!>"  # an empty comment: without it, the text around it could become a tag
 
 
+@lru_cache(maxsize=4)  # the editor's checks, its form and a preview read the same text, one after the other
 def limit_nesting(html: str) -> str:
     """`html` without tags that are too deep, unknown or end nothing; all text stays, but that of scripts."""
     return html if html.count("<") <= _FEW else "".join(_Limiter().parts(html))

@@ -54,6 +54,7 @@ from articles.text import (
     words,
 )
 from articles.text.comparison import MOST_ROWS
+from articles.text.nesting import limit_nesting
 from headline.accounts.sessions import device_of
 from headline.log_format import hide_secrets, in_one_line
 from tests.growth import INPUTS, Repeated, growing, repeated, seconds
@@ -212,6 +213,12 @@ QUERY = Query("a b1 \u4e2d\u4e2d")
 MATCHER = Matcher(
     [("ab", "block"), ("a b a", "review"), ("\u4e2d\u4e2d", "review"), ("1111111", "block"), ("a", "allow")]
 )
+
+
+@pytest.fixture(autouse=True)
+def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time the whole work."""
+    monkeypatch.setattr("articles.text.sanitize.limit_nesting", limit_nesting.__wrapped__)
 
 
 def imported(text: str) -> object:
