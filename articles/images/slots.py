@@ -1,4 +1,4 @@
-"""Slots for decoding images, over all processes of a host: one image may need 400 MB and seconds of a processor.
+"""Slots for decoding images, over all processes of a host: one image may need 800 MB and seconds of a processor.
 
 A slot is a locked file, which the system unlocks when its process ends, however it ends.
 """

@@ -8,7 +8,7 @@ from articles.review.findings import (
     findings_of as findings_of,
     of_findings as of_findings,
 )
-from articles.review.images import inspect as inspect, pixels_of as pixels_of
+from articles.review.images import hides_something as hides_something, inspect as inspect, pixels_of as pixels_of
 from articles.review.pipeline import (
     FAILED as FAILED,
     review as review,

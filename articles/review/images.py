@@ -79,13 +79,13 @@ def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Pro
     image.load()
     if claimed and claimed not in (image.get_format_mimetype(), PillowImage.MIME.get(image.format or "")):
         yield _problem(Verdict.BLOCKED, _("The image is not of the type it claims to be: %(type)s."), type=claimed)
-    if _hides_something(image.format or "", data):
+    if hides_something(image.format or "", data):
         yield _problem(Verdict.BLOCKED, _("The image contains other content, such as a script or an archive."))
     if image.getexif().get_ifd(_GPS) or b"GPSLatitude" in data:
         yield _problem(Verdict.UNSURE, _("The image contains the place where it was taken."))
 
 
-def _hides_something(kind: str, data: bytes) -> bool:
+def hides_something(kind: str, data: bytes) -> bool:
     """Whether the bytes could be run or opened as something other than the image."""
     return bool(
         _MARK_UP.search(data)
