@@ -13,7 +13,7 @@ from typing import Any
 from tests.harness import PATIENCE, Process, Stand, base_dir, eventually, python
 
 _TABLES = (
-    "taskinfo", "taskinfo_logs", "probe_effect",
+    "taskinfo", "taskinfo_logs", "taskinfo_workers", "probe_effect",
     "articles_article", "articles_revision", "articles_update", "articles_auditentry", "articles_notification",
     "articles_release", "articles_releasemember", "articles_correction",
 )  # fmt: skip
