@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db.models import Choices, IntegerChoices
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import get_language, gettext_lazy as _
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import build_choice_description_list, deep_import_string
 from drf_spectacular.settings import spectacular_settings
@@ -161,10 +163,11 @@ def _add_shared(result: dict[str, Any]) -> None:
 
 def _name_equal_labels(schemas: dict[str, Any]) -> None:
     """Add the names of the values that share a label, such as two ways of approval, to the descriptions."""
+    all_described = list(_described(schemas))
     for path in spectacular_settings.ENUM_NAME_OVERRIDES.values():
         kind = deep_import_string(path)
         plain, named = (build_choice_description_list(choices) for choices in (kind.choices, _distinct_choices(kind)))
-        for described in _described(schemas):
+        for described in all_described:
             described["description"] = described["description"].replace(plain, named)
 
 
@@ -201,6 +204,25 @@ class _Sized(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
         if self.target.allow_null and isinstance(schema.get("type"), list):
             schema["type"] = schema["type"][0]  # the caller adds "null" once more
         return schema | self.target.limit if direction == "request" and not self.target.read_only else schema
+
+
+class Generator(SchemaGenerator):
+    """Generates the document of each language once in a process, as that takes half a second."""
+
+    _generated: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
+        """That of requests is shared, so it must not be changed; a command, which shows warnings, gets a new one."""
+        language = get_language()
+        if request is None or self.api_version or language not in dict(settings.LANGUAGES):  # the query may name any
+            return self._generate(request, public)
+        if language not in self._generated:
+            self._generated[language] = self._generate(request, public)
+        return self._generated[language]
+
+    def _generate(self, request: Any, is_public: bool) -> dict[str, Any]:  # noqa: FBT001
+        document: dict[str, Any] = super().get_schema(request, is_public)  # type: ignore[no-untyped-call]
+        return document
 
 
 class Schema(AutoSchema):
