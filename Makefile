@@ -120,7 +120,7 @@ bare: packages .venv/test  ## `make run` on a new Debian 12 with python3-venv, m
 
 #: Upkeep
 
-screens: packages .venv/test  ## screenshots of all screens in var/screens; SCREENS=dashboard,articles takes some of them
+screens: packages .venv/test  ## screenshots of all screens in var/screens, and their checks in full; SCREENS=dashboard,articles takes some of them
 	TEST_DATABASE=sqlite $(BIN)/pytest -m screens tests/screens
 
 lock: .venv/test  ## requirements*.lock: what is in requirements*.txt and what that needs, each with its hashes

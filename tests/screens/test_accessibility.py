@@ -1,8 +1,12 @@
-"""Accessibility of every page, wide or narrow, light or dark: axe-core finds nothing serious, the console is empty."""
+"""Accessibility of every page: axe-core finds nothing serious, the console is empty.
+
+In short, one page is wide and light, the next narrow and dark; `make screens` looks at each in both widths and schemes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,15 +46,18 @@ WEIGHT, EDITOR_WEIGHT = 2_600_000, 1_200_000
 
 Scheme = Literal["light", "dark"]
 Looks = tuple[tuple[int, Scheme, Mapping[str, Any]], ...]
-LOOKS: Looks = ((1440, "light", WHOLE), (390, "dark", COLOURS))
-CROSSED: Looks = ((1440, "dark", COLOURS), (390, "light", WHOLE))
+"""Widths and schemes of one page, and what to look for."""
+
+IN_TURN: Sequence[Looks] = (((1440, "light", WHOLE),), ((390, "dark", WHOLE),))
+IN_FULL: Sequence[Looks] = (
+    ((1440, "light", WHOLE), (1440, "dark", COLOURS), (390, "light", WHOLE), (390, "dark", COLOURS)),
+)
 
 in_all_looks = pytest.mark.parametrize(
     "looks",
-    [pytest.param(LOOKS, id="each run"), pytest.param(CROSSED, id="with the pictures", marks=pytest.mark.screens)],
+    [pytest.param(IN_TURN, id="in turn"), pytest.param(IN_FULL, id="in full", marks=pytest.mark.screens)],
 )
-"""Wide and light, narrow and dark in each run of the tests, without those that are alike; all, and crossed, where
-screenshots are taken, by `make screens`."""
+"""The looks of the first page, of the second and so on, and then from the beginning."""
 
 
 @pytest.fixture
@@ -109,7 +116,7 @@ def weight_error(page: Page) -> list[str]:
 
 
 def all_faults(
-    context: BrowserContext, screens: Mapping[str, str], looks: Looks, *, gone: Container[str] = ()
+    context: BrowserContext, screens: Mapping[str, str], looks: Sequence[Looks], *, gone: Container[str] = ()
 ) -> dict[str, list[str]]:
     """Screen, width and scheme to what axe finds there, and screen to its errors; a page is loaded once.
 
@@ -117,11 +124,11 @@ def all_faults(
     """
     page, found = context.new_page(), dict[str, list[str]]()
     errors = record_errors(page)
-    for name, address in screens.items():
+    for (name, address), its in zip(screens.items(), cycle(looks), strict=False):
         errors.clear()
-        look(page, 1440, 900, "light")
+        look(page, its[0][0], 900, its[0][1])
         page.goto(address, wait_until="networkidle")
-        found |= faults_here(page, name, looks)
+        found |= faults_here(page, name, its)
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if page.get_by_role("main").count() != 1:
             errors.append("there is not one main landmark")
@@ -150,14 +157,16 @@ def without(screens: Mapping[str, str], names: frozenset[str]) -> dict[str, str]
 
 
 @in_all_looks
-def test_no_screen_of_the_desk_has_a_fault(context: BrowserContext, looks: Looks) -> None:
+def test_no_screen_of_the_desk_has_a_fault(context: BrowserContext, looks: Sequence[Looks]) -> None:
     let_in(context, fill())
-    left_out = addresses.ALIKE if looks is LOOKS else frozenset[str]()
+    left_out = addresses.ALIKE if looks is IN_TURN else frozenset[str]()
     assert all_faults(context, without(addresses.desk(), left_out), looks) == {}
 
 
 @in_all_looks
-def test_no_page_of_other_users_and_no_answer_to_a_form_has_a_fault(context: BrowserContext, looks: Looks) -> None:
+def test_no_page_of_other_users_and_no_answer_to_a_form_has_a_fault(
+    context: BrowserContext, looks: Sequence[Looks]
+) -> None:
     admin, found = fill(), dict[str, list[str]]()
     found |= all_faults(context, {**addresses.readers(), **addresses.forgotten()}, looks, gone={"retracted"})
     for name, screens in addresses.of_others().items():
@@ -167,22 +176,22 @@ def test_no_page_of_other_users_and_no_answer_to_a_form_has_a_fault(context: Bro
     assert found | answers_to_forms(context.new_page(), looks) == {}
 
 
-def answers_to_forms(page: Page, looks: Looks) -> dict[str, list[str]]:
+def answers_to_forms(page: Page, looks: Sequence[Looks]) -> dict[str, list[str]]:
     """What axe finds on pages without an address of their own."""
-    screens = addresses.desk()
+    screens, turns = addresses.desk(), cycle(looks)
     page.goto(screens["article-published"])
     page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Unpublish…").click()
     page.get_by_role("heading", name="Unpublish:").wait_for()
-    found = faults_here(page, "confirmation", looks)
+    found = faults_here(page, "confirmation", next(turns))
     page.goto(screens["review-own"])
     page.get_by_text("Override as administrator").click()
     page.get_by_role("button", name="Approve as administrator").click()
     page.get_by_text("Confirm the override.").wait_for()
-    found |= faults_here(page, "override-refused", looks)
+    found |= faults_here(page, "override-refused", next(turns))
     page.goto(screens["token-new"])
     page.get_by_label("Name").fill("Probe")
     page.get_by_role("checkbox").first.check()
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Copy the token now").wait_for()
-    return found | faults_here(page, "token-issued", looks)
+    return found | faults_here(page, "token-issued", next(turns))
