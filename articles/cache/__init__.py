@@ -16,6 +16,7 @@ from articles.cache.invalidate import (
     purge_at_once as purge_at_once,
     purge_tags as purge_tags,
 )
+from articles.cache.next_change import may_show_alert as may_show_alert
 from articles.cache.request_metrics import write_request_metrics as write_request_metrics
 from articles.cache.response import (
     CachedResponse as CachedResponse,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,6 +25,7 @@ class NextChange:
     now: datetime
     at: datetime
     read_at: float  #: an instant of `time.monotonic()` no later than `now`
+    has_alert: bool = True  #: whether a breaking alert is shown at `now`
 
     @property
     def expires_at(self) -> float:
@@ -38,15 +42,36 @@ def next_change() -> NextChange:
     # Before the statement: the response ends too early by its duration, never too late.
     read_at = time.monotonic()
     rows = compiled_once(_firsts)
-    present, *moments = rows[0] if rows else (read_database_clock(),)
+    present, alert, *moments = rows[0] if rows else (read_database_clock(), None)
     known = [moment for moment in moments if moment is not None]
-    return NextChange(present, min([*known, present + MAX_TTL, _midnight(present)]), read_at)
+    until = min([*known, present + MAX_TTL, _midnight(present)])
+    return NextChange(present, until, read_at, has_alert=alert is not None)
+
+
+_change: ContextVar[NextChange | None] = ContextVar("change", default=None)
+
+
+@contextmanager
+def building_until(change: NextChange) -> Iterator[None]:
+    """Let what is built in this block know what was read with the next change."""
+    token = _change.set(change)
+    try:
+        yield
+    finally:
+        _change.reset(token)
+
+
+def may_show_alert() -> bool:
+    """Whether a breaking alert may be shown now: for cached pages this is known without another statement."""
+    change = _change.get()
+    return change is None or change.has_alert
 
 
 def _firsts() -> QuerySet[Any]:
-    """One row with the clock and the first instant of each kind."""
+    """One row with the clock, the breaking alert that is shown, and the first instant of each kind."""
     now = database_now()
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
+    shown = Subquery(Alert.objects.shown(now).values("pk")[:1])
     firsts = [
         *(_first(articles, "goes_live_at", now) for articles in visible),
         *(_first(articles, "unpublish_at", now) for articles in visible),
@@ -55,7 +80,7 @@ def _firsts() -> QuerySet[Any]:
         _first(FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from", now),
         *(_first(Card.objects.all(), name, now) for name in ("shows_from", "shows_until")),
     ]
-    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *firsts)[:1]
+    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", shown, *firsts)[:1]
 
 
 def _midnight(now: datetime) -> datetime:

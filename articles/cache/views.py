@@ -19,7 +19,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
-from articles.cache.next_change import next_change
+from articles.cache.next_change import building_until, next_change
 from articles.cache.response import HIT, CachedResponse, Hit, deliver
 from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
@@ -142,9 +142,10 @@ def _call(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpRe
 def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase]) -> Built:
     """The next change is read before the view runs, so that a change in between is not missed."""
     change = next_change()
-    response = view()
-    if isinstance(response, SimpleTemplateResponse):
-        response.render()
+    with building_until(change):
+        response = view()
+        if isinstance(response, SimpleTemplateResponse):
+            response.render()
     if isinstance(response, HttpResponse) and response.status_code == HTTPStatus.OK and not response.cookies:
         return CachedResponse.of(response, key, fingerprint, change.now), change.expires_at
     response.headers.pop(HEADER, None)

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from articles import pages, text
+from articles.cache import may_show_alert
 from articles.fronts import ShownCard
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
@@ -119,11 +120,15 @@ def found_text(article: Article, query: Query) -> SafeString:
 @register.simple_tag
 def breaking_alert() -> Alert | None:
     """The breaking alert that readers see now."""
-    return next(iter(compiled_once(_breaking_alert)), None)
+    return next(iter(compiled_once(_breaking_alert)), None) if may_show_alert() else None
 
 
 def _breaking_alert() -> AlertQuerySet:
-    return Alert.objects.shown(database_now()).select_related("article")[:1]
+    return (
+        Alert.objects.shown(database_now())
+        .select_related("article")
+        .only("text", "article__title", "article__slug")[:1]
+    )
 
 
 @register.simple_tag(takes_context=True)

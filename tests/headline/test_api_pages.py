@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from articles.models import (
+    Alert,
     Article,
     ArticleTemplate,
     Image,
@@ -49,6 +50,7 @@ def article(root: User) -> Article:
     shape = {"format": "png", "width": 320, "height": 240, "widths": [320], "size": 1}
     images = [Image.objects.create(title=name, alt=name, digest=name, **shape) for name in "ab"]
     for number in range(2):
+        Alert.objects.create(article=(first, second)[number], text=f"Alert {number}")
         add_note(first, by=root, text=f"Check {number}")
         make_release(by=root, name=f"Release {number}")
         add_task("mail.send", execute_time=read_database_clock(), parameters={})

@@ -12,7 +12,17 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from articles import publishing
-from articles.models import Article, ArticleTemplate, AuditEntry, Image, ProposedChange, SavedView, SensitiveWord, Tag
+from articles.models import (
+    Alert,
+    Article,
+    ArticleTemplate,
+    AuditEntry,
+    Image,
+    ProposedChange,
+    SavedView,
+    SensitiveWord,
+    Tag,
+)
 from articles.notes import add_note
 from articles.publishing import gather_articles, start_bulk_action
 from articles.review import propose
@@ -61,6 +71,7 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
         "/api/v1/desk/images/": str(Image.objects.get().pk),
         "/api/v1/desk/articles/{article}/preview-links/": f"{live.pk}/x",
+        "/api/v1/desk/alerts/": str(Alert.objects.create(article=live, text="Bridge closed").pk),
         "/api/v1/desk/audit/": str(AuditEntry.objects.latest("pk").pk),
         "/api/v1/desk/bulk-actions/": str(bulk_action.pk),
         "/api/v1/desk/channels/": str(live.channel_id),
