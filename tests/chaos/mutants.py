@@ -155,7 +155,10 @@ MUTANTS = (
     _mutant(
         "a full Redis is not used until it has memory",
         "scheduling/queues/fallback.py",
-        "if down_until is not None:\n            self.availability.succeeded(down_until)",
+        "if down_until is not None:\n"
+        "            # Only the call that found it back ends the outage: others may have failed since, "
+        "with another time.\n"
+        "            self.availability.succeeded(down_until)",
         "if self.availability.down_until is not None:\n            self.availability.down_until = None",
         LATE,
         scenario=scenarios.due_while_redis_is_full,

@@ -85,7 +85,7 @@ def the_texts_are_a_newsrooms_in_english_and_chinese(printed: str) -> None:
 
 def some_articles_have_images(printed: str) -> None:
     assert ImageUse.objects.values("image").distinct().count() == Image.objects.count() == 3
-    assert Client().get("/").content.decode().count("<picture>") == 3
+    assert [Client().get(address).text.count("<picture>") for address in ("/en/", "/zh-hans/")] == [2, 1]
 
 
 def it_prints_log_ins_that_work_and_when_what_goes_live(printed: str) -> None:
@@ -187,11 +187,11 @@ def test_outside_debugging_it_asks_for_a_password(settings: Settings) -> None:
 
 def test_what_the_readme_does_by_program_works_here() -> None:
     run_demo()
-    address = re.findall(r'"\$API/(desk/articles/\?.*)"$', (base_dir / "README.md").read_text(), re.MULTILINE)[0]
+    address = re.findall(r'"\$API/(desk/articles/\?[^"]*)"', (base_dir / "README.md").read_text())[0]
     chief = APIClient()
     chief.force_authenticate(User.objects.get(username="chief"))
 
-    found = chief.get(f"/api/v1/{address.replace('$(date -u +%FT%TZ)', f'{soon():%FT%TZ}')}").json()["results"][0]
+    found = chief.get(f"/api/v1/{address}").json()["results"][0]
     moved = chief.post(f"/api/v1/desk/articles/{found['id']}/schedule/", {"publish_at": "2030-01-01T07:00:00+08:00"})
 
     assert (moved.status_code, moved.json()["publish_at"]) == (200, "2029-12-31T23:00:00Z"), moved.json()
