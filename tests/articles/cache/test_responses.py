@@ -336,7 +336,7 @@ def test_responses_have_the_tags_of_what_they_show() -> None:
     article = live(author=User.objects.create_user("ada", first_name="Ada"))
     tag, channel = article.tags.get().pk, article.channel_id
     expected = {
-        "/": "site news",
+        "/": "site news front:en",
         "/channel/politics/": f"site channel:{channel}",
         "/tag/rain/feed/": f"site tag:{tag}",
         f"/author/{article.author_id}/feed/": f"site author:{article.author_id}",

@@ -119,11 +119,11 @@ def addresses(article: Article) -> list[str]:
     arguments: list[dict[str, Any]] = [
         {}, {"slug": "politics"}, {"slug": "rain"}, {"pk": article.author_id}, {"number": 0},
         {"pk": article.pk, "slug": article.slug}, {"form": "json"}, {"slug": "politics", "form": "atom"},
-        {"slug": "rain", "form": "atom"}, {"pk": article.author_id, "form": "json"},
+        {"slug": "rain", "form": "atom"}, {"pk": article.author_id, "form": "json"}, {"language": "en"},
     ]  # fmt: skip
     wanted = {
         "channel": 1, "tag": 2, "author": 3, "sitemap-section": 4, "article": 5,
-        "channel-feed": 1, "tag-feed": 2, "author-feed": 3,
+        "channel-feed": 1, "tag-feed": 2, "author-feed": 3, "front": 10,
     }  # fmt: skip
     names = {str(pattern.name) for pattern in urlpatterns} - NOT_CACHED
     api = "/api/v1/articles/"

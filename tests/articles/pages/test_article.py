@@ -188,14 +188,16 @@ def test_search_and_social_texts_are_shown_once_they_are_approved() -> None:
     assert "<title>Zeppelin" in Client().get(article.get_absolute_url()).text
 
 
-@pytest.mark.parametrize("address", ["/", "/channel/town/", "/tag/rain/"])
-def test_a_list_has_open_graph_tags(address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "canonical"), [("/", "/en/"), ("/channel/town/", "/channel/town/"), ("/tag/rain/", "/tag/rain/")]
+)
+def test_a_list_has_open_graph_tags(address: str, canonical: str) -> None:
     (rain,) = tags("Rain")
     tagged("This one", rain, channel=make_channel("Town", description="Of the town"))
     text = Client().get(f"{address}?utm_source=x").text
     data = meta(text)
-    assert data["og:url"] == f"http://127.0.0.1:8000{address}"
-    assert f'<link rel="canonical" href="http://127.0.0.1:8000{address}">' in text
+    assert data["og:url"] == f"http://127.0.0.1:8000{canonical}"
+    assert f'<link rel="canonical" href="http://127.0.0.1:8000{canonical}">' in text
     assert data["og:title"] and data["og:description"] and data["twitter:card"] == "summary"
 
 

@@ -56,6 +56,8 @@ def patterns() -> Iterator[tuple[str, str]]:
 def lists(article: Article, other: Article) -> list[str]:
     """The address of each list that should have `article`, with each of its filters."""
     arguments = {
+        "<language:language>": "en",
+        "fronts/<str:slug>": "fronts/en",
         "tag/<str:slug>": "tag/rain",
         "channel/<str:slug>": "channel/town",
         "author/<int:pk>": f"author/{article.author_id}",

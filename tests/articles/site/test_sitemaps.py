@@ -101,7 +101,7 @@ def test_a_cover_is_in_the_sitemap() -> None:
 def test_front_page_and_channels_are_in_the_sitemap() -> None:
     make_channel("Town")
     make_channel("Closed", enabled=False)
-    assert texts("/sitemap-pages.xml", "s:url/s:loc") == [f"{SITE}/", f"{SITE}/channel/town/"]
+    assert texts("/sitemap-pages.xml", "s:url/s:loc") == [f"{SITE}/en/", f"{SITE}/zh-hans/", f"{SITE}/channel/town/"]
 
 
 def test_news_are_those_of_two_days_newest_first() -> None:
