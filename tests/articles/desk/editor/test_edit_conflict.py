@@ -105,7 +105,7 @@ def test_a_conflict_is_decided_by_keyboard_on_a_phone(page: Page) -> None:
     publishing.edit(article, by=make_editor("bob"), changes=his)
     save_and_close(page)
     question = page.get_by_role("group", name="Body: “Four five six.”")
-    expect(question.locator(".diff-inline ins")).to_have_text([" His.", " Hers."])
+    expect(question.locator(".diff-inline ins")).to_have_text([" Hers.", " His."])
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     question.get_by_label("Mine", exact=True).focus()
     page.keyboard.press("ArrowLeft")
