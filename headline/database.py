@@ -12,6 +12,8 @@ _SERVING = frozenset({"poll", "refresh", "crontab", "runserver", "doctor"})
 _STRICT = "sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"
 _FRESH = "/*!80000 , information_schema_stats_expiry=0 */"
 """MySQL caches the next ids of tables for a day, and a backup with such would let ids be used again."""
+_EXACT = "/*M!100400 , optimizer_switch='rowid_filter=off' */"
+"""MariaDB 10.11 loses rows of an EXISTS that it reads through a rowid filter, as those of an author's live articles."""
 
 
 def mysql_options(timeout: int) -> dict[str, Any]:
@@ -26,12 +28,12 @@ def mysql_options(timeout: int) -> dict[str, Any]:
     """
     options = {"charset": "utf8mb4", "isolation_level": "read committed", "connect_timeout": 5}
     if not is_serving(sys.argv):
-        return options | {"init_command": f"SET {_STRICT} {_FRESH}"}
+        return options | {"init_command": f"SET {_STRICT} {_EXACT} {_FRESH}"}
     locks = f"innodb_lock_wait_timeout={timeout // 2}"
     idle = f"/*M!100300 , idle_transaction_timeout={timeout + timeout // 2} */"
     limits = {"read_timeout": timeout, "write_timeout": timeout}
     statements = _statement_limit(timeout - 1) if is_web(sys.argv) else ""
-    return options | limits | {"init_command": f"SET {_STRICT}, {locks} {idle} {statements} {_FRESH}"}
+    return options | limits | {"init_command": f"SET {_STRICT}, {locks} {idle} {statements} {_EXACT} {_FRESH}"}
 
 
 def _statement_limit(seconds: int) -> str:

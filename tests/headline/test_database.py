@@ -55,3 +55,18 @@ def test_workers_have_no_limit_of_statements(monkeypatch: pytest.MonkeyPatch) ->
     assert is_serving(worker)
     assert not is_web(worker)
     assert "max_statement_time" not in mysql_options(8)["init_command"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("arguments", [GUNICORN, ["manage.py", "poll", "--forever"], ["manage.py", "export"]])
+def test_mariadb_reads_no_rows_through_a_rowid_filter(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one, an EXISTS loses rows in MariaDB 10.11."""
+    if connection.vendor != "mysql":
+        pytest.skip("a switch of MariaDB's optimizer")
+    monkeypatch.setattr("sys.argv", arguments)
+    with connection.cursor() as cursor:
+        cursor.execute("SET SESSION optimizer_switch=default")
+        cursor.execute(mysql_options(8)["init_command"])
+        cursor.execute("SELECT @@optimizer_switch")
+        assert "rowid_filter=off" in cursor.fetchone()[0]
+    connection.close()
