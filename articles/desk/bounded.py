@@ -7,13 +7,18 @@ as far as the page needs. An order without an index sorts only the first `COUNT_
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
+from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.shortcuts import redirect
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from articles.exceptions import ArticleError
 from articles.limits import MOST_WORDS, PALETTE_LENGTH
 from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, retried
 
@@ -90,11 +95,51 @@ def _name(part: Any) -> Any:
     return part.lstrip("-") if isinstance(part, str) else part
 
 
+class RefusedForm:
+    """Mixin of a form that is shown again with what a service has refused."""
+
+    refusal: ClassVar[ArticleError]
+
+    def clean(self) -> Any:
+        """Repeat the refusal."""
+        super().clean()  # type: ignore[misc]
+        raise ValidationError(str(self.refusal), code=self.refusal.code)
+
+
 class RetriedScreens(SearchedScreens):
-    """Runs saving and deleting as one retried transaction each."""
+    """Runs saving and deleting as one retried transaction each.
 
-    def changeform_view(self, *args: Any, **options: Any) -> Any:
-        return retried(super().changeform_view)(*args, **options)
+    When a service refuses, nothing is stored, and the form is shown again with its input and the reason.
+    """
 
-    def delete_view(self, *args: Any, **options: Any) -> Any:
-        return retried(super().delete_view)(*args, **options)
+    answers_refusals = False
+    """Whether the screen itself answers what a service refuses."""
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        show = partial(retried(super().changeform_view), request, object_id, form_url, extra_context)
+        try:
+            return show()
+        except ArticleError as refusal:
+            if self.answers_refusals:
+                raise
+            request.refusal = refusal  # type: ignore[attr-defined]
+            return show()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """The form, with the reason if a service has refused it."""
+        form: Any = super().get_form(request, obj, change=change, **options)
+        refusal = getattr(request, "refusal", None)
+        if refusal is None or self.answers_refusals:
+            return form
+        refused: Any = type(form.__name__, (RefusedForm, form), {"refusal": refusal})
+        refused.base_fields = form.base_fields  # the metaclass would make them anew, without what others changed
+        return refused
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        try:
+            return retried(super().delete_view)(request, object_id, extra_context)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -75,9 +75,7 @@ class LibraryFilter(admin.SimpleListFilter):
 
 
 class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Texts and focal point of an image. `refusal` is the error of a first attempt to save."""
-
-    refusal: ArticleError | None = None
+    """Texts and focal point of an image."""
 
     class Meta:
         model = Image
@@ -87,13 +85,6 @@ class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **options)
         if "alt" in self.fields:
             self.fields["alt"].required = True
-
-    def clean(self) -> dict[str, Any] | None:
-        """Repeat the error of the first attempt."""
-        cleaned = super().clean()
-        if self.refusal is not None:
-            raise ValidationError(str(self.refusal), code=self.refusal.code)
-        return cleaned
 
 
 @admin.register(Image)
@@ -157,22 +148,6 @@ class ImageAdmin(SecondPersonScreens):
     def has_delete_permission(self, request: HttpRequest, obj: Image | None = None) -> bool:
         """Whether the user may delete the image, if it is not used."""
         return obj is not None and may_change(obj, request.user, DELETE)
-
-    def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> Any:
-        """On an error nothing is saved and the form is shown again with its input."""
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except ArticleError as refusal:
-            request.refusal = refusal  # type: ignore[attr-defined]
-            return super().changeform_view(request, object_id, form_url, extra_context)
-
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """The form, with the error raised by the service, if any."""
-        form: Any = super().get_form(request, obj, change=change, **options)
-        form.refusal = getattr(request, "refusal", None)
-        return form
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any) -> Any:
         """Add the list of uses."""

@@ -68,6 +68,7 @@ EMPTY_VIEWS: Mapping[str, tuple[str | Promise, str | Promise]] = {
 class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     """Mixin with the article list."""
 
+    answers_refusals = True
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
     actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["headline", "badge", "goes_live", "channel", "writer", "assigned", "changed"]
