@@ -194,7 +194,11 @@ class Card(models.Model):
         verbose_name_plural = _("cards")
         default_permissions = ()
         ordering = ["position", "pk"]
-        constraints = [models.UniqueConstraint(fields=["block", "uuid"], name="front_card")]
+        constraints = [
+            models.UniqueConstraint(fields=["block", "uuid"], name="front_card"),
+            # Neither, once its article is deleted.
+            models.CheckConstraint(condition=Q(article=None) | Q(url=""), name="front_card_is_one"),
+        ]
 
     def __str__(self) -> str:
         return self.headline or self.title or self.url
