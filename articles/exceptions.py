@@ -348,6 +348,13 @@ class AlertTaken(ArticleError):
     message = _("This article has a breaking alert already. Open it again to change it.")
 
 
+class AlertChanged(ArticleError):
+    """The breaking alert was deleted since, or replaced by another."""
+
+    code = "alert_changed"
+    message = _("The breaking alert has been deleted in the meantime.")
+
+
 class UnknownImage(ArticleError):
     """A text refers to images that do not exist."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy as _
 
-from articles.alerts import close_past_alerts
+from articles.alerts import sync_open_alerts
 from articles.audit import Actor, Source, source
 from articles.cache import MAX_TTL, CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
@@ -67,7 +67,7 @@ reconciler(reconcile_reviews)
 reconciler(notify_of_trouble)
 reconciler(reconcile_index)
 reconciler(remove_orphaned_notifications)
-reconciler(close_past_alerts)
+reconciler(sync_open_alerts)
 reconciler(catch_up_completely)
 
 

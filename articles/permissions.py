@@ -23,6 +23,7 @@ from articles.workflow import TRANSITIONS
 from scheduling.database import in_any
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
+DELETE = "articles.delete_article"
 EDIT_ANY = "articles.edit_any_article"
 PUBLISH = "articles.publish_article"
 OPERATE, LOOK = "scheduling.operate_tasks", "scheduling.view_taskinfo"

@@ -21,6 +21,7 @@ from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, sche
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
 from articles.models import (
+    Alert,
     Article,
     Channel,
     Image,
@@ -129,6 +130,7 @@ def cancel_tasks_of_article(instance: Article, **kwargs: Any) -> None:
 @receiver(post_delete, sender=Tag)
 @receiver(post_delete, sender=Image)
 @receiver(post_delete, sender=get_user_model())
+@receiver(post_delete, sender=Alert)
 def discard_proposed_changes(instance: Any, **kwargs: Any) -> None:
     """Drop what is proposed for an object that is deleted."""
     discard_changes(instance)
@@ -226,6 +228,7 @@ def note_renamed_in_feed(instance: Any, created: bool, update_fields: frozenset[
         note_renamed(instance)
 
 
+@receiver(post_delete, sender=Alert)
 @receiver(post_delete, sender=Channel)
 @receiver(post_delete, sender=Tag)
 @receiver(post_delete, sender=Image)

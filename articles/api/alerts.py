@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -15,15 +15,16 @@ from rest_framework import serializers
 from articles.api.fields import InstantField
 from articles.api.screens import ScreenViewSet, or_waits
 from articles.limits import ALERT_LENGTH
-from articles.models import DURATION, DURATIONS, Alert, Article
+from articles.models import DURATION, MINUTES, Alert, Article, minutes_of
 from scheduling.api.strict import Strict
+from scheduling.database import database_now
 
 
 class MinutesField(serializers.ChoiceField):
     """A duration that is offered, in minutes."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__([int(lasts.total_seconds() // 60) for lasts in DURATIONS], **options)
+        super().__init__(MINUTES, **options)
 
     def to_internal_value(self, data: Any) -> Any:
         """The duration. Raises `ValidationError`."""
@@ -31,7 +32,7 @@ class MinutesField(serializers.ChoiceField):
 
     def to_representation(self, value: Any) -> Any:
         """Minutes."""
-        return int(value.total_seconds() // 60)
+        return minutes_of(value)
 
 
 class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
@@ -49,12 +50,13 @@ class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
     )
     minutes = MinutesField(source="lasts", required=False, default=DURATION, help_text=_("How long it is shown."))
     enabled = serializers.BooleanField(required=False, default=True)
+    state = serializers.ChoiceField(Alert.State.choices, read_only=True, help_text=_("What readers see of it now."))
     begins_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers see it."))
     ends_at = InstantField(read_only=True, allow_null=True, help_text=_("Until when readers see it."))
 
     class Meta:
         model = Alert
-        fields = ["id", "article", "text", "starts_at", "minutes", "enabled", "begins_at", "ends_at"]
+        fields = ["id", "article", "text", "starts_at", "minutes", "enabled", "state", "begins_at", "ends_at"]
 
 
 @extend_schema_view(
@@ -74,6 +76,10 @@ class AlertViewSet(ScreenViewSet):
     serializer_class = AlertSerializer
     queryset = Alert.objects.select_related("article")
     named_in_form: Mapping[str, str] = {"lasts": "minutes"}
+
+    def get_queryset(self) -> QuerySet[Alert]:
+        """With the state of each at the same instant."""
+        return super().get_queryset().state_at(database_now())  # type: ignore[no-any-return,attr-defined]
 
     def in_form(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Times as wall times of UTC, durations in minutes."""

@@ -17,6 +17,7 @@ from rest_framework.viewsets import GenericViewSet
 from articles.api.picked_fields import PickedFields
 from articles.audit import set_actor
 from articles.exceptions import (
+    AlertChanged,
     ArticleError,
     ArticleGone,
     ChangeAltered,
@@ -58,6 +59,7 @@ STATUS_OF: dict[type[ArticleError], int] = {
     DecodingBusy: status.HTTP_503_SERVICE_UNAVAILABLE,
     PixelsUsedUp: status.HTTP_429_TOO_MANY_REQUESTS,
     ImageInUse: status.HTTP_409_CONFLICT,
+    AlertChanged: status.HTTP_409_CONFLICT,
     InUse: status.HTTP_409_CONFLICT,
     ImageGone: status.HTTP_404_NOT_FOUND,
     NotStored: status.HTTP_507_INSUFFICIENT_STORAGE,

@@ -113,7 +113,9 @@ class ScreenViewSet(ListedScreen):
         data = {name: unchanged[name].value() for name in unchanged.fields} | self.in_form(values)
         if unknown := data.keys() - unchanged.fields.keys():
             raise NotAllowed(NotAllowed.message if unknown else "")
-        form = kind(data, instance=row)
+        hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
+        opened_with = {unchanged.add_initial_prefix(name): unchanged[name].value() for name in hidden}
+        form = kind(data | opened_with, instance=row)
         if not form.is_valid():
             errors = form_errors(form)
             raise ValidationError({self.named_in_form.get(name, name): found for name, found in errors.items()})

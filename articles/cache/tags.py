@@ -55,11 +55,14 @@ def tags_on(response: HttpResponseBase) -> list[str]:
 
 
 def tags_of(article_ids: Collection[int]) -> set[str]:
-    """The tags of the pages and lists that show these articles now."""
-    rows = list(Article.objects.filter(pk__in=article_ids).values_list("channel", "author", "tags"))
+    """The tags of the pages and lists that show these articles now: all pages if one has an open breaking alert."""
+    columns = ("channel", "author", "tags", "alert__is_open")
+    rows = list(Article.objects.filter(pk__in=article_ids).values_list(*columns))
     channels, authors, topics = (_known(row[position] for row in rows) for position in range(3))
+    everywhere = {SITE} if any(is_open for *_ids, is_open in rows) else ()
     return {
         NEWS,
+        *everywhere,
         *map(article_tag, article_ids),
         *map(channel_tag, channels),
         *map(author_tag, authors),

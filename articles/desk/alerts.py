@@ -11,37 +11,35 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _, gettext_lazy, ngettext
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
-from articles.alerts import delete_alert, save_alert
+from articles.alerts import delete_alert, may_delete_alert, save_alert
 from articles.desk.articles.forms import LineField
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.parse import number_or_zero
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.desk.time_field import ZonedTimeField
-from articles.exceptions import AlertTaken, SensitiveText
+from articles.exceptions import AlertTaken
 from articles.limits import ALERT_LENGTH
-from articles.models import DURATION, DURATIONS, Alert, Article
+from articles.models import DURATION, MINUTES, Alert, Article, minutes_of
 from articles.pages import newest_text
 from articles.permissions import PUBLISH, allows, reads_articles
-from articles.review import refuse_sensitive, waits
+from articles.review import waits
 from articles.text import format_time
-from scheduling.database import read_database_clock
+from scheduling.database import database_now
 
 
 class MinutesField(forms.TypedChoiceField):
-    """One of `DURATIONS`, in minutes."""
+    """One of the durations that are offered, in minutes."""
 
     def prepare_value(self, value: Any) -> Any:
         """Minutes."""
         return minutes_of(value) if isinstance(value, timedelta) else value
 
 
-def minutes_of(duration: timedelta) -> int:
-    """The duration in minutes."""
-    return int(duration.total_seconds() // 60)
+def _duration(value: Any) -> timedelta:
+    return value if isinstance(value, timedelta) else timedelta(minutes=int(value))
 
 
 class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -60,30 +58,35 @@ class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
     )
     lasts = MinutesField(
         label=gettext_lazy("Shown for"),
-        coerce=lambda minutes: timedelta(minutes=int(minutes)),
-        choices=lambda: [(minutes, _in_words(minutes)) for minutes in map(minutes_of, DURATIONS)],
+        coerce=_duration,
+        choices=lambda: [(minutes, _in_words(minutes)) for minutes in MINUTES],
         widget=UnfoldAdminSelectWidget,
+    )
+
+    # With what the form was opened with: one that does not touch it must not undo what has been decided since.
+    enabled = forms.BooleanField(
+        label=gettext_lazy("Enabled"),
+        required=False,
+        initial=True,
+        show_hidden_initial=True,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=gettext_lazy("Readers see it when its time comes."),
     )
 
     class Meta:
         model = Alert
         fields = ["article", "text", "starts_at", "lasts", "enabled"]
+        error_messages = {"article": {"unique": AlertTaken.message}}  # noqa: RUF012 (Django's own form)
 
-    def clean_text(self) -> str:
-        """Refuse sensitive words."""
-        text: str = self.cleaned_data["text"]
-        try:
-            refuse_sensitive(text)
-        except SensitiveText as refusal:
-            raise forms.ValidationError(str(refusal), code=refusal.code) from refusal
-        return text
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if self.instance.pk and waits(self.instance):
+            self.initial["enabled"] = True
 
-    def clean_article(self) -> Article:
-        """An article has one alert."""
-        article: Article = self.cleaned_data["article"]
-        if Alert.objects.filter(article=article).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError(str(AlertTaken()), code=AlertTaken.code)
-        return article
+    def values(self) -> dict[str, Any]:
+        """What is to be stored: all of a new alert, what was changed of another."""
+        names = self.changed_data if self.instance.pk else self.fields
+        return {name: self.cleaned_data[name] for name in names if name != "article"}
 
 
 def _in_words(minutes: int) -> str:
@@ -116,11 +119,20 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
         """Users who may publish."""
         return allows(PUBLISH, request.user) and reads_articles(request.user)
 
-    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+    has_add_permission = has_change_permission = has_view_permission
+
+    def has_delete_permission(self, request: HttpRequest, obj: Alert | None = None) -> bool:
+        """Also users who may delete its article, and it with that."""
+        return may_delete_alert(request.user)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Alert]:
+        """With the state of each at the same instant."""
+        alerts: QuerySet[Alert] = Alert.objects.state_at(database_now())
+        return alerts.order_by(*self.get_ordering(request))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save through the service."""
-        save_alert(obj, by=request.user)
+        obj.pk = save_alert(obj.article_id, form.values(), by=request.user, pk=obj.pk).pk
 
     def delete_model(self, request: HttpRequest, obj: Alert) -> None:
         """Delete through the service."""
@@ -132,9 +144,9 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
             delete_alert(alert, by=request.user)
 
     @admin.display(description=gettext_lazy("State"))
-    def state(self, alert: Alert) -> str:
+    def state(self, alert: Any) -> str:
         """What readers see of it now."""
-        return str(state_of(alert, read_database_clock()))
+        return str(Alert.State(alert.state).label)
 
     @admin.display(description=gettext_lazy("Shown from"))
     def from_when(self, alert: Alert) -> str:
@@ -152,29 +164,17 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
         return alert.article.title
 
 
-def state_of(alert: Alert, now: datetime) -> str | Promise:
-    """What readers see of an alert now, by the same condition."""
-    begins, ends = alert.begins_at, alert.ends_at
-    if not alert.enabled:
-        return _("Waits for approval") if waits(alert) else _("Off")
-    if ends is not None and ends <= now:
-        return _("Over")
-    if Alert.objects.shown(now).filter(pk=alert.pk).exists():
-        return _("Live")
-    return _("Scheduled") if begins is not None and begins > now else _("Waits for its article")
-
-
 def alert_line(request: HttpRequest, article: Article | None, now: datetime) -> Mapping[str, Any]:
     """What the editor says about the alert of an article, for users who may publish."""
     if article is None or not allows(PUBLISH, request.user):
         return {}
-    alert = Alert.objects.filter(article=article).select_related("article").first()
+    alert: Any = Alert.objects.filter(article=article).state_at(now).first()
     if alert is None:
         return {"address": f"{reverse('admin:articles_alert_add')}?article={article.pk}"}
     return {
         "address": reverse("admin:articles_alert_change", args=[alert.pk]),
         "alert": alert,
-        "state": state_of(alert, now),
+        "state": Alert.State(alert.state).label,
         "duration": _in_words(minutes_of(alert.lasts)),
     }
 

@@ -2,10 +2,10 @@
 
 from articles.models.alert import (
     DURATION as DURATION,
-    DURATIONS as DURATIONS,
-    KEPT_OPEN as KEPT_OPEN,
+    MINUTES as MINUTES,
     Alert as Alert,
     AlertQuerySet as AlertQuerySet,
+    minutes_of as minutes_of,
 )
 from articles.models.article import (
     AT_RISK_WITHIN as AT_RISK_WITHIN,

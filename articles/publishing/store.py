@@ -93,30 +93,32 @@ def follow(article: Article, change: Change) -> None:
     """
     rows = Article.objects.select_related("update", "search").defer("search__heading", "search__whole")
     uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
-    alert = Exists(Alert.objects.filter(article=OuterRef("pk"), is_open=True))
+    alert = Exists(Alert.objects.filter(article=OuterRef("pk")))
     stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
+    now = stored.now.replace(tzinfo=UTC)
     if not _UPDATE.is_cached(article):
         _UPDATE.set_cached_value(article, stored.pending_update)
         if stored.pending_update is not None:
             stored.pending_update.article = article
-    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))
+    sync_tasks_of(stored, now=now)
     index_stored(stored)
     # Most saves change neither: the rows of image uses are not even read.
     has_other_images = change.created or {"body", "cover"} & change.fields
     if has_other_images and (stored.uses_images or stored.cover or stored.images):
         update_uses([article.pk])
-    _invalidate(article, change, has_alert=stored.has_alert)
+    everywhere = stored.has_alert and Alert.objects.filter(article=article.pk).sync_open(now) > 0
+    _invalidate(article, change, everywhere=everywhere)
 
 
-def _invalidate(article: Article, change: Change, *, has_alert: bool) -> None:
-    """The pages that show the article; all pages, if it was in other lists before, or has a breaking alert."""
+def _invalidate(article: Article, change: Change, *, everywhere: bool) -> None:
+    """The pages that show the article; all pages, if it was in other lists before, or `everywhere`."""
     if SHOWN_STATUSES & {article.status, change.old_status}:
         # The lists that showed it before are not known any more, so all pages are invalidated.
         moved = not change.created and LIST_FIELDS & change.fields
-        purge_tags(SITE) if moved or has_alert else purge_articles([article.pk])
+        purge_tags(SITE) if moved or everywhere else purge_articles([article.pk])
     if change.hides:
         # By a task of this transaction, too: what readers may no longer see must not stay because this process died.
-        schedule_purge(articles=[article.pk])
+        schedule_purge(articles=[article.pk], tags=[SITE] if everywhere else [])
 
 
 def store_update(update: Update) -> None:

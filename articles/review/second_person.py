@@ -10,14 +10,16 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.urls import reverse
-from django.utils.translation import gettext as _, gettext_noop
+from django.utils.translation import gettext as _, gettext_noop, ngettext
 
 from articles.audit import Action, Actor, people_behind, record_beside
 from articles.exceptions import ChangeAltered, ChangeGone, NotAllowed, NotEditable, ReasonMissing
@@ -26,6 +28,7 @@ from articles.models import Notification, ProposedChange, Translatable, named
 from articles.notifications import Message, send
 from articles.permissions import REVIEW, is_one_of, require, require_newsroom
 from articles.review.unreviewed import refuse_sensitive
+from articles.text import format_time_exactly
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
 Kind = ProposedChange.Subject
@@ -214,9 +217,14 @@ def _compared(change: ProposedChange, row: Any) -> Iterator[Comparison]:
 def _text(field: Any, value: Any) -> str:
     if field.remote_field and value is not None:
         row = field.remote_field.model._default_manager.filter(pk=value).first()
-        return str(value) if row is None else named(row)
+        return str(value) if row is None else named(row) if isinstance(row, AbstractBaseUser) else str(row)
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
+    if isinstance(value, datetime):
+        return format_time_exactly(value)
+    if isinstance(value, timedelta):
+        minutes = int(value.total_seconds() // 60)
+        return ngettext("%d minute", "%d minutes", minutes) % minutes
     return "" if value is None else str(value)
 
 

@@ -1,25 +1,31 @@
 // The breaking alert of an open page: shown when its time comes, gone when it ends, closed for good by its button.
 // Screen readers hear of a new one once: it comes into a live region, which is not touched while the alert stays.
 (() => {
-    const CLOSED = "closed-alert";
+    const CLOSED = "closed-alerts";
+    const REMEMBERED = 20;
     const place = document.querySelector(".breaking");
     if (!place) return;
 
-    const close = (alert) => {
+    // The last ones that were closed: when a newer one ends, an older one may be shown again.
+    const closed = () => {
         try {
-            localStorage.setItem(CLOSED, alert.dataset.alert);
+            const ids = JSON.parse(localStorage.getItem(CLOSED));
+            return Array.isArray(ids) ? ids : [];
         } catch {
-            // A browser that stores nothing shows it again on the next page.
+            return []; // A browser that stores nothing shows it again on the next page.
         }
-        alert.remove();
     };
 
-    const isClosed = (alert) => {
+    const isClosed = (alert) => closed().includes(alert.dataset.alert);
+
+    const close = (alert) => {
         try {
-            return localStorage.getItem(CLOSED) === alert.dataset.alert;
+            const ids = [...closed(), alert.dataset.alert].slice(-REMEMBERED);
+            localStorage.setItem(CLOSED, JSON.stringify(ids));
         } catch {
-            return false;
+            // As above.
         }
+        alert.remove();
     };
 
     const offer = (alert) => {
