@@ -20,7 +20,7 @@ from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_authors, notify_of_trouble, remove_orphaned_notifications, send_mail
 from articles.permissions import reads_articles
 from articles.publishing import (
-    Outcome,
+    BatchResult,
     date_articles,
     date_of_late_commit,
     date_updates,
@@ -296,7 +296,7 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return verdicts
 
 
-def _run(effect: Callable[[Collection[int]], Outcome], tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
+def _run(effect: Callable[[Collection[int]], BatchResult], tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     articles, failed = _subjects(tasks, _subject)
     if not articles:
         return failed
@@ -321,7 +321,7 @@ def _subjects(
     return subjects, failed
 
 
-def _verdicts(outcome: Outcome) -> Mapping[int, Verdict]:
+def _verdicts(outcome: BatchResult) -> Mapping[int, Verdict]:
     """Article to verdict, for those that were not done."""
     verdicts: dict[int, Verdict] = {pk: Drop(reason) for pk, reason in outcome.invalid.items()}
     verdicts |= dict.fromkeys(outcome.early, Drop("the article's time has not come"))

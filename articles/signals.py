@@ -35,7 +35,7 @@ from articles.models import (
 from articles.publishing import (
     LIST_FIELDS,
     SHOWN_STATUSES,
-    Change,
+    StoredChange,
     cancel_all_tasks,
     follow,
     follow_clock,
@@ -72,7 +72,7 @@ def refuse_times(instance: Article, **kwargs: Any) -> None:
 @of_other_code
 def follow_save(instance: Article, created: bool, **kwargs: Any) -> None:
     """What `publishing.store_article` does after the row is saved."""
-    follow(instance, Change.of(instance, created=created, loaded=instance.loaded_values()))
+    follow(instance, StoredChange.of(instance, created=created, loaded=instance.loaded_values()))
 
 
 @receiver(post_save, sender=Article)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
-FIELDS = frozenset(
+LOG_FIELDS = frozenset(
     {"article_id", "article_ids", "duration_ms", "method", "path", "release_id", "status", "task_id"}
     | {"task_ids", "task_type"}
 )
@@ -73,7 +73,7 @@ class TextFormatter(logging.Formatter):
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
         """The fields of a line beside its message."""
-        own = {name: value for name, value in vars(record).items() if name in FIELDS}
+        own = {name: value for name, value in vars(record).items() if name in LOG_FIELDS}
         both = {**self.context(), **own}
         return {name: self.redact(value) if isinstance(value, str) else value for name, value in both.items()}
 

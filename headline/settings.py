@@ -116,12 +116,12 @@ MFA_WEBAUTHN_USER_VERIFICATION = "required"
 SOCIALACCOUNT_ADAPTER = "headline.accounts.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
-        "provider_class": "headline.accounts.oidc.Provider",
+        "provider_class": "headline.accounts.oidc.CheckedOIDCProvider",
         "OAUTH_PKCE_ENABLED": True,  # binds the answer to the session, so a nonce is not needed
         "APPS": [{"provider_id": "oidc", "name": "OpenID Connect", **OIDC}] if OIDC else [],
     },
     "saml": {
-        "provider_class": "headline.accounts.saml.Provider",
+        "provider_class": "headline.accounts.saml.CheckedSAMLProvider",
         "APPS": [{"client_id": "saml", "name": "SAML"}] if SAML else [],
     },
 }
@@ -400,7 +400,7 @@ SPECTACULAR_SETTINGS = {
         "ArticleState": "articles.models.State",
         "ArticleStatus": "articles.models.Article.Status",
         "BlockChange": "articles.text.RowChange",
-        "CalendarKind": "articles.desk.calendar.entries.Kind",
+        "CalendarKind": "articles.desk.calendar.entries.EntryKind",
         "CoverMode": "articles.models.CoverMode",
         "NotificationKind": "articles.models.Notification.Kind",
         "ReleaseAction": "articles.models.ReleaseMember.Action",

@@ -88,7 +88,7 @@ def find_differences() -> Differences:
     if connection.vendor != "mysql":
         return Differences([], {}, [], {}, is_database_other=False, triggers=triggers, collation="")
     exact = exact_columns() if MADE_EXACT in applied else set()
-    return _Columns(apps, exact).differences(triggers, is_complete=is_complete)
+    return _TableColumns(apps, exact).differences(triggers, is_complete=is_complete)
 
 
 def repair(found: Differences) -> None:
@@ -98,7 +98,7 @@ def repair(found: Differences) -> None:
             cursor.execute(statement, None)
 
 
-class _Columns:
+class _TableColumns:
     """The columns of MariaDB or MySQL, beside the fields of these models."""
 
     def __init__(self, apps: Apps, exact: Collection[Column]) -> None:

@@ -20,7 +20,7 @@ from scheduling.api.strict import Strict
 from scheduling.database import database_now
 
 
-class MinutesField(serializers.ChoiceField):
+class AlertMinutesField(serializers.ChoiceField):
     """A duration that is offered, in minutes."""
 
     def __init__(self, **options: Any) -> None:
@@ -48,7 +48,7 @@ class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
     starts_at = InstantField(
         allow_null=True, required=False, help_text=_("Null: from the moment at which the article goes live.")
     )
-    minutes = MinutesField(source="lasts", required=False, default=DURATION, help_text=_("How long it is shown."))
+    minutes = AlertMinutesField(source="lasts", required=False, default=DURATION, help_text=_("How long it is shown."))
     enabled = serializers.BooleanField(required=False, default=True)
     state = serializers.ChoiceField(Alert.State.choices, read_only=True, help_text=_("What readers see of it now."))
     begins_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers see it."))
@@ -85,7 +85,7 @@ class AlertViewSet(ScreenViewSet):
         """Times as wall times of UTC, durations in minutes."""
         named = super().in_form(values)
         if isinstance(lasts := named.get("lasts"), timedelta):
-            named["lasts"] = MinutesField().to_representation(lasts)
+            named["lasts"] = AlertMinutesField().to_representation(lasts)
         if isinstance(moment := named.get("starts_at"), datetime):
             named["starts_at"] = moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
         return named

@@ -18,12 +18,12 @@ from rest_framework.response import Response
 from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.desk.calendar.conflicts import mark_conflicts
-from articles.desk.calendar.entries import Kind, Mark
+from articles.desk.calendar.entries import EntryKind, Mark
 from articles.desk.calendar.grid import Sheet
 from articles.desk.calendar.parameters import ME, Choice
 from articles.desk.calendar.period import EARLIEST, LATEST, View
 from articles.desk.calendar.sources import SOURCES
-from articles.desk.calendar.subjects import Subject, subject_named
+from articles.desk.calendar.subjects import MovableSubject, subject_named
 from articles.exceptions import NotAllowed
 from articles.limits import ENTRY_KEY_LENGTH
 from articles.models import Article, Channel
@@ -54,7 +54,7 @@ class EntrySerializer(serializers.Serializer[Any]):
     """Something that happens, or happened, at an instant."""
 
     key = serializers.CharField(help_text=_("Names the time, to reschedule it."))
-    kind = serializers.ChoiceField(Kind.choices)
+    kind = serializers.ChoiceField(EntryKind.choices)
     at = InstantField()
     title = serializers.CharField()
     channel = serializers.CharField()
@@ -144,7 +144,7 @@ def _choice(asked: dict[str, Any], now: Any) -> Choice:
     )
 
 
-def _subject(key: str) -> Subject:
+def _subject(key: str) -> MovableSubject:
     try:
         return subject_named(key)
     except DjangoValidationError as error:

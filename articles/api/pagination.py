@@ -27,7 +27,7 @@ M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True)
-class Cursor:
+class PageCursor:
     """A position between two rows, and the direction to read in."""
 
     backwards: bool
@@ -110,12 +110,12 @@ class CursorPages(BasePagination):
         position = [_plain(getattr(row, name.removeprefix("-"))) for name in self.ordering]
         return replace_query_param(self.url, "cursor", encode_cursor(self._order(), [backwards, position]))
 
-    def _cursor(self, request: Request) -> Cursor | None:
+    def _cursor(self, request: Request) -> PageCursor | None:
         text = request.query_params.get("cursor")
         if text is None:
             return None
         try:
-            return Cursor(*decode_cursor(self._order(), text))
+            return PageCursor(*decode_cursor(self._order(), text))
         except InvalidCursor as error:
             raise NotFound(_("Invalid cursor."), code="invalid_cursor") from error
 
@@ -131,7 +131,7 @@ class CursorPages(BasePagination):
         return " ".join(self.ordering)
 
 
-def _beyond(ordering: Sequence[str], cursor: Cursor) -> Q:
+def _beyond(ordering: Sequence[str], cursor: PageCursor) -> Q:
     """Rows beyond the cursor."""
     descending = ordering[0].startswith("-")
     operator = "lt" if descending is not cursor.backwards else "gt"

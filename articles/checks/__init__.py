@@ -4,7 +4,7 @@ from articles.checks.draft import Draft as Draft
 from articles.checks.run import (
     CHECKS as CHECKS,
     Check as Check,
-    Problem as Problem,
+    DraftProblem as DraftProblem,
     lacking as lacking,
     problems as problems,
 )

@@ -24,9 +24,9 @@ class Draft:
     is_out: bool = False
 
     @cached_property
-    def body(self) -> Body:
+    def body(self) -> BodyReferences:
         """The images and links of its body."""
-        return Body.read(self.text.body)
+        return BodyReferences.read(self.text.body)
 
     @cached_property
     def images(self) -> list[Image]:
@@ -56,7 +56,7 @@ class Draft:
 
 
 @dataclass
-class Body:
+class BodyReferences:
     """The images and links of a body."""
 
     images: int = 0

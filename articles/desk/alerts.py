@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from articles.alerts import delete_alert, may_delete_alert, save_alert
-from articles.desk.articles.forms import LineField
+from articles.desk.articles.forms import LineFormField
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.parse import number_or_zero
 from articles.desk.review.proposed_changes import SecondPersonScreens
@@ -45,7 +45,7 @@ def _duration(value: Any) -> timedelta:
 class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
     """A breaking alert."""
 
-    text = LineField(
+    text = LineFormField(
         label=gettext_lazy("Text"),
         max_length=ALERT_LENGTH,
         widget=UnfoldAdminTextInputWidget,

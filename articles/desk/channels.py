@@ -18,7 +18,7 @@ from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag,
 from articles.review import refuse_sensitive
 
 
-class NameForm(forms.ModelForm):  # type: ignore[type-arg]
+class TaxonomyForm(forms.ModelForm):  # type: ignore[type-arg]
     """A channel or tag, whose texts readers see at once."""
 
     def clean(self) -> dict[str, Any] | None:
@@ -36,7 +36,7 @@ class NameForm(forms.ModelForm):  # type: ignore[type-arg]
 class ChannelAdmin(SecondPersonScreens):
     """Channels in site order, with article counts."""
 
-    form = NameForm
+    form = TaxonomyForm
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
     list_display = ["name", "position", "enabled", "article_count"]
     list_editable = ["position", "enabled"]
@@ -68,7 +68,7 @@ class ChannelAdmin(SecondPersonScreens):
 class TagAdmin(SecondPersonScreens):
     """Tags by name."""
 
-    form = NameForm
+    form = TaxonomyForm
     nothing_yet = _("Tags connect articles across channels. Readers can follow them.")
     list_display = ["name", "slug"]
     search_fields = ["name"]

@@ -20,8 +20,8 @@ from articles.publishing import FieldDiff, notes
 from articles.text import (
     Cell,
     Change,
+    InlineMedia,
     Look,
-    Media,
     Piece,
     Row,
     RowChange,
@@ -206,7 +206,7 @@ class _Shower:
         element = "ins" if piece.is_added else "del"
         return f"<{element}>{text}</{element}>"
 
-    def _media(self, media: Media) -> str:
+    def _media(self, media: InlineMedia) -> str:
         """An image of the library; of all else, what it is and where."""
         pk = reference(media.address) if media.kind == "image" else None
         if pk and (image := self._images.get(pk)):

@@ -49,7 +49,7 @@ class Item:
     newsroom: Mapping[str, Any] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
-        """The record's fields, see `articles.exchange.records.FIELDS`.
+        """The record's fields, see `articles.exchange.records.RECORD_FIELDS`.
 
         Times are in UTC, URLs absolute, and the body is sanitised as for readers.
         """

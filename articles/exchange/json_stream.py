@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from articles.exchange.records import Unreadable
 
 CHUNK = 200_000
-LONGEST = 16_000_000
+MAX_VALUE_LENGTH = 16_000_000
 """Characters of one piece; a longer one is probably broken."""
 
 Piece = tuple[str, object]
@@ -114,8 +114,8 @@ class _Document:
     def _read_on(self) -> bool:
         """Double the buffer, so that a long piece is not parsed too often; False at the end."""
         left = len(self._text) - self._at
-        if left > LONGEST:
-            raise ValueError(_("a value is broken or longer than %(limit)d characters") % {"limit": LONGEST})
+        if left > MAX_VALUE_LENGTH:
+            raise ValueError(_("a value is broken or longer than %(limit)d characters") % {"limit": MAX_VALUE_LENGTH})
         more = self._stream.read(max(CHUNK, left))
         if more:
             self._used += self._at

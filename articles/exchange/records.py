@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.exceptions import ArticleError
 from articles.models import LINES
 
-FIELDS = {
+RECORD_FIELDS = {
     "external_id",
     *LINES,
     "slug",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from articles.exchange.records import FIELDS, PASSWORDS, Record
+from articles.exchange.records import PASSWORDS, RECORD_FIELDS, Record
 from articles.models import LINES
 
 Shape = Mapping[str, "Shape | None"]
@@ -21,7 +21,7 @@ _TEXT: Shape = _plain(
     *LINES, "slug", "body", "body_format", "cover_mode", "cover", "channel", "tags", "saved_by", "note", "correction"
 )
 ARTICLE: Shape = {
-    **_plain(*FIELDS, *PASSWORDS),
+    **_plain(*RECORD_FIELDS, *PASSWORDS),
     "corrections": _plain("note", "published_at"),
     "notes": _NOTE,
     "update": {**_plain("status", "status_reason", "publish_at"), "draft": _TEXT, "approved": _TEXT},

@@ -54,7 +54,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ImportedStatus:
     """Status and times of an imported article, and a note for the report."""
 
     status: Status
@@ -71,13 +71,13 @@ class Timetable:
     def __init__(self, *, now: datetime, past_due: PastDue) -> None:
         self.now = now
         self._next_slot = now.replace(second=0, microsecond=0)
-        self._late: Callable[[Outcome], Outcome] = {
+        self._late: Callable[[ImportedStatus], ImportedStatus] = {
             PastDue.HOLD: self._hold,
             PastDue.PUBLISH: self._publish,
             PastDue.RESCHEDULE: self._reschedule,
         }[past_due]
 
-    def decide(self, word: str, times: Times) -> Outcome:
+    def decide(self, word: str, times: Times) -> ImportedStatus:
         """The outcome for an article with this status and these times in the file."""
         word = word.lower()
         status = status_named(word)
@@ -88,53 +88,55 @@ class Timetable:
         if status in (Status.UNPUBLISHED, Status.RETRACTED):
             return self._seen(status, times.publish_at or times.published_at, times.published_at)
         note = _("private; imported as a draft") if word == "private" else ""
-        return Outcome(status, times.publish_at, note=note)
+        return ImportedStatus(status, times.publish_at, note=note)
 
-    def held(self, word: str, times: Times) -> Outcome:
+    def held(self, word: str, times: Times) -> ImportedStatus:
         """The outcome for an article one of whose times is unclear: a draft, unless it is not approved anyway."""
         status = status_named(word.lower())
         kept = status if status in Status.unapproved() else Status.DRAFT
-        return Outcome(kept, times.publish_at, held=True, note=_("imported as a draft") if kept != status else "")
+        return ImportedStatus(
+            kept, times.publish_at, held=True, note=_("imported as a draft") if kept != status else ""
+        )
 
     def decide_alone(self, moment: datetime | None) -> tuple[datetime | None, str]:
         """The time of an update or a release, which is no article, and a note; None to leave it without."""
         if moment is None or moment > self.now:
             return moment, ""
-        outcome = self._late(Outcome(Status.APPROVED, moment))
+        outcome = self._late(ImportedStatus(Status.APPROVED, moment))
         if outcome.held:
             return None, _("was due at %(time)s; imported without its time") % {"time": _shown(moment)}
         return outcome.publish_at, outcome.note
 
-    def _published(self, times: Times) -> Outcome:
+    def _published(self, times: Times) -> ImportedStatus:
         publish_at = times.publish_at or times.published_at or times.embargo_until
         if publish_at is None:  # the present time would be invented, and would lead every list
-            return Outcome(Status.DRAFT, None, held=True, note=_("has no date; imported as a draft"))
+            return ImportedStatus(Status.DRAFT, None, held=True, note=_("has no date; imported as a draft"))
         if replace(times, publish_at=publish_at).goes_live_after(self.now):
-            return Outcome(Status.APPROVED, publish_at)
+            return ImportedStatus(Status.APPROVED, publish_at)
         earliest = max(publish_at, times.embargo_until or publish_at)
         return self._seen(Status.PUBLISHED, publish_at, max(times.published_at or earliest, earliest))
 
-    def _seen(self, status: Status, publish_at: datetime | None, published_at: datetime | None) -> Outcome:
+    def _seen(self, status: Status, publish_at: datetime | None, published_at: datetime | None) -> ImportedStatus:
         """An article that readers could see since `published_at`, which is never to come, but maybe after its time."""
         moment = published_at and min(published_at, self.now)
         is_late = moment is not None and publish_at is not None and moment > publish_at
-        return Outcome(status, publish_at, moment, cleared_at=moment if is_late else None)
+        return ImportedStatus(status, publish_at, moment, cleared_at=moment if is_late else None)
 
-    def _scheduled(self, status: Status, times: Times, *, needs_time: bool) -> Outcome:
+    def _scheduled(self, status: Status, times: Times, *, needs_time: bool) -> ImportedStatus:
         if times.publish_at is None and needs_time:
             raise Refused("publish_at", _("is missing; a scheduled article needs a publication time"))
-        outcome = Outcome(status, times.publish_at)
+        outcome = ImportedStatus(status, times.publish_at)
         missed = times.publish_at is not None and not times.goes_live_after(self.now)
         return self._late(outcome) if missed else outcome
 
-    def _hold(self, outcome: Outcome) -> Outcome:
+    def _hold(self, outcome: ImportedStatus) -> ImportedStatus:
         note = _("was due at %(time)s; imported as a draft") % {"time": _shown(outcome.publish_at)}
         return replace(outcome, status=Status.DRAFT, held=True, note=note)
 
-    def _publish(self, outcome: Outcome) -> Outcome:
+    def _publish(self, outcome: ImportedStatus) -> ImportedStatus:
         return replace(outcome, note=_("was due at %(time)s; goes live at once") % {"time": _shown(outcome.publish_at)})
 
-    def _reschedule(self, outcome: Outcome) -> Outcome:
+    def _reschedule(self, outcome: ImportedStatus) -> ImportedStatus:
         self._next_slot += timedelta(minutes=1)
         note = _("was due at %(time)s; goes live at %(slot)s") % {
             "time": _shown(outcome.publish_at),

@@ -130,7 +130,7 @@ def _store(chunk: Sequence[ImportedArticle], *, highest: int, dry_run: bool) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ImportedChange:
     """A change of an article by a repeated import: of its content, its state or both."""
 
     article: Article
@@ -169,19 +169,19 @@ def _is_same(article: Article, item: ImportedArticle) -> bool:
     return article.title == item.lines["title"] or Fingerprint.on(article).content in item.former_digests
 
 
-def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[Change]:
+def _changes(chunk: Iterable[ImportedArticle], known: dict[str, Article], now: datetime) -> list[ImportedChange]:
     bound = held([article.pk for article in known.values()], ReleaseMember.Action.PUBLISH)
     pairs = [(known[item.external_id], item) for item in chunk if item.external_id in known]
     changes = [_change(article, item, now, is_bound=article.pk in bound) for article, item in pairs]
     return [change for change in changes if change.content or change.state]
 
 
-def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> Change:
+def _change(article: Article, item: ImportedArticle, now: datetime, *, is_bound: bool) -> ImportedChange:
     last = Fingerprint.on(article)
     content = last.content not in {item.digest, *item.former_digests}
     no_longer_held = last.held and not item.held
     untouched = last.state == signature(article) and not _is_visible(article, now) and not is_bound
-    return Change(article, item, content, state=(content or no_longer_held) and untouched)
+    return ImportedChange(article, item, content, state=(content or no_longer_held) and untouched)
 
 
 def _is_visible(article: Article, now: datetime) -> bool:
@@ -190,7 +190,7 @@ def _is_visible(article: Article, now: datetime) -> bool:
 
 
 def _write(
-    new: Sequence[ImportedArticle], numbers: Sequence[int | None], changes: Sequence[Change], context: Context
+    new: Sequence[ImportedArticle], numbers: Sequence[int | None], changes: Sequence[ImportedChange], context: Context
 ) -> None:
     created = _create(new, numbers, context)
     _apply([change for change in changes if not change.is_for_editors], context)
@@ -321,7 +321,7 @@ def _add_corrections(new: Mapping[int, ImportedArticle]) -> None:
     )
 
 
-def _apply(changes: Sequence[Change], context: Context) -> None:
+def _apply(changes: Sequence[ImportedChange], context: Context) -> None:
     """Change existing articles; each new text becomes a revision."""
     content = [change for change in changes if change.content]
     pin_all([change.article for change in content])
@@ -341,7 +341,7 @@ def _apply(changes: Sequence[Change], context: Context) -> None:
     tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
 
 
-def _record(created: Iterable[Article], changes: Iterable[Change]) -> None:
+def _record(created: Iterable[Article], changes: Iterable[ImportedChange]) -> None:
     entries = [(article, StateSnapshot()) for article in created]
     for change in changes:
         before = StateSnapshot.of(change.article)
@@ -380,16 +380,16 @@ class Context:
         values = {name: value for name, value in self.content(item).items() if name in Text.NAMES}
         return {**values, "tags": {self.tags[name] for name in item.tags}}
 
-    def replaced(self, change: Change) -> Text:
+    def replaced(self, change: ImportedChange) -> Text:
         """The new text of a changed article."""
         return Text.of(change.article).changed(self.text(change.item))
 
-    def is_unchanged(self, change: Change) -> bool:
+    def is_unchanged(self, change: ImportedChange) -> bool:
         """Whether the article has the text and author of the file already."""
         author = self.content(change.item)["author"]
         return author == change.article.author and Text.of(change.article) == self.replaced(change)
 
-    def is_visible_change(self, change: Change) -> bool:
+    def is_visible_change(self, change: ImportedChange) -> bool:
         """Whether readers see the change."""
         author, byline = (self.content(change.item)[name] for name in ("author", "byline"))
         by_another = not byline and (author and author.pk) != change.article.author_id
@@ -428,7 +428,7 @@ def _new_article(item: ImportedArticle, number: int | None, context: Context) ->
     return Article(**origin, **owned, **cover | context.content(item), **_state(item), **changed)
 
 
-def _new_values(change: Change, context: Context) -> dict[str, Any]:
+def _new_values(change: ImportedChange, context: Context) -> dict[str, Any]:
     values = {"external_digest": str(Fingerprint.of(change.item))}
     if change.content:
         mode, chosen = CoverMode(change.article.cover_mode), change.article.cover

@@ -20,7 +20,7 @@ from articles.exchange.losses import losses
 from articles.exchange.outside_times import Parsed
 from articles.exchange.records import PASSWORDS, Record, Refused
 from articles.exchange.shapes import unknown_fields
-from articles.exchange.statuses import Outcome, Times, Timetable, may_be_shown
+from articles.exchange.statuses import ImportedStatus, Times, Timetable, may_be_shown
 from articles.images import unknown_images
 from articles.models import LINES, Article, Channel, Correction, CoverMode, Revision, Tag
 from articles.text import add_paragraphs, clean_html, plain_text, references, visible
@@ -90,7 +90,7 @@ class Checker:
         source: read.Fields,
         lines: Mapping[str, str],
         moments: Moments,
-        outcome: Outcome,
+        outcome: ImportedStatus,
         notes: list[str],
     ) -> ImportedArticle:
         cover_mode, cover = self._cover(source)
@@ -234,7 +234,7 @@ def _is_html(source: read.Fields) -> bool:
     return word == "html"
 
 
-def _retraction_notice(source: read.Fields, outcome: Outcome, notes: list[str]) -> str:
+def _retraction_notice(source: read.Fields, outcome: ImportedStatus, notes: list[str]) -> str:
     """The retraction notice; "" for an article that is not retracted."""
     notice = read.line(source, "retraction_notice", REASON, notes)
     return notice if outcome.status == Article.Status.RETRACTED else ""
@@ -265,7 +265,7 @@ def _correction(one: read.Fields, notes: list[str]) -> tuple[str, datetime]:
     return read.line(one, "note", length_of(Correction, "note"), notes), published.moment
 
 
-def _unpublish_at(moments: Moments, outcome: Outcome) -> datetime | None:
+def _unpublish_at(moments: Moments, outcome: ImportedStatus) -> datetime | None:
     moment = moments["unpublish_at"]
     live = [time for time in (outcome.publish_at, moments["embargo_until"]) if time is not None]
     if moment is not None and live and moment <= max(live):

@@ -25,8 +25,8 @@ from django.utils.translation import gettext_lazy as _
 from articles.exceptions import ArticleError
 
 TIMEOUT = 5.0  # seconds of each wait
-LONGEST = 20.0  # seconds for all of it
-WAITING = 2.0  # seconds for others to end
+FETCH_TIMEOUT = 20.0  # seconds for all of it
+SLOT_TIMEOUT = 2.0  # seconds for others to end
 MOST_REDIRECTS = 3
 _concurrency = BoundedSemaphore(2)
 _CHUNK = 64 * 1024
@@ -51,15 +51,15 @@ class AddressRefused(NotFetched):
     message = _("Files are fetched from public addresses that begin with http:// or https:// only.")
 
 
-def fetch(address: str, *, most: int, within: float = LONGEST) -> ContentFile[bytes]:
+def fetch(address: str, *, most: int, within: float = FETCH_TIMEOUT) -> ContentFile[bytes]:
     """The file at an address, of at most so many bytes, within seconds. Raises `AddressRefused` and `NotFetched`.
 
     Few at once in a process: a slow host must not hold all of its threads.
     """
-    if not _concurrency.acquire(timeout=WAITING):
+    if not _concurrency.acquire(timeout=SLOT_TIMEOUT):
         raise NotFetched(_("Other files are being fetched; try again in a minute."))
     try:
-        return _fetched(address, most, time.monotonic() + min(within, LONGEST))
+        return _fetched(address, most, time.monotonic() + min(within, FETCH_TIMEOUT))
     finally:
         _concurrency.release()
 

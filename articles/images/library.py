@@ -39,7 +39,7 @@ from articles.images.slots import decoding_slot
 from articles.limits import IMAGE_BYTES, IMAGE_PIXELS
 from articles.models import Article, Image, ImageUse, ProposedChange
 from articles.permissions import REVIEW, reads_articles, require
-from articles.review import Subject, applies, needs_second_person, pixels_of, propose, review_words
+from articles.review import ReviewSubject, applies, needs_second_person, pixels_of, propose, review_words
 from scheduling.database import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
@@ -48,16 +48,16 @@ ADD, CHANGE, DELETE = "articles.add_image", "articles.change_image", "articles.d
 VIEW, EDIT_ANY = "articles.view_image", "articles.edit_any_image"
 
 
-SHOWN = frozenset(Image.SHOWN)
+READER_FIELDS = frozenset(Image.SHOWN)
 """The texts of an image that readers see."""
 
 FOCUS = frozenset({"focus_x", "focus_y"})
 """Which part of it readers and other sites see."""
 
-SEEN = SHOWN | FOCUS
+SEEN_FIELDS = READER_FIELDS | FOCUS
 """What readers see, besides the image itself."""
 
-EDITABLE = SEEN | {"title"}
+EDITABLE = SEEN_FIELDS | {"title"}
 
 
 @dataclass(frozen=True)
@@ -115,18 +115,18 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         raise NotEditable(_("Not editable: %(names)s") % {"names": _(", ").join(sorted(unknown))})
     _lock(image)
     _require_own(CHANGE, image, by)
-    before = {name: getattr(image, name) for name in SEEN}
+    before = {name: getattr(image, name) for name in SEEN_FIELDS}
     _set_values(image, changes)
     if before["alt"] and not image.alt:
         raise AltMissing([image.title])
-    seen = {name: getattr(image, name) for name in SEEN & changes.keys()}
+    seen = {name: getattr(image, name) for name in SEEN_FIELDS & changes.keys()}
     if seen:
         _require_approval(image, by)
         _check_words(image)
     _set_values(image, before)
     if needs_second_person() and _is_read(image, seen.keys()):
         propose(image, seen, name=image.title, by=by)
-        changes = {name: value for name, value in changes.items() if name not in SEEN}
+        changes = {name: value for name, value in changes.items() if name not in SEEN_FIELDS}
     else:
         _show(image, seen, by)
     if changes:
@@ -312,7 +312,7 @@ def _past_review(image: Image) -> QuerySet[ImageUse]:
 
 def _check_words(image: Image) -> None:
     """Review the texts of an image of approved articles, which are not reviewed again. Raises `InvalidImage`."""
-    texts = Subject({}, captions=[getattr(image, name) for name in sorted(SHOWN)])
+    texts = ReviewSubject({}, captions=[getattr(image, name) for name in sorted(READER_FIELDS)])
     findings = review_words(texts).findings
     if findings and _past_review(image).exists():
         words = _(", ").join(f"“{finding.word}”" for finding in findings)

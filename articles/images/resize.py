@@ -26,7 +26,7 @@ from articles.review import hides_something
 WIDTHS = (320, 640, 1280, 2048)
 """The widths of renditions in pixels; the largest rendition of a narrower image has its own width."""
 
-READ = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
+READABLE_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 ENDINGS = {
     "JPEG": ("jpg", "jpeg", "jpe", "jfif"),
     "PNG": ("png",),
@@ -89,7 +89,7 @@ def _decoded(data: bytes) -> PillowImage.Image:
     try:
         with (
             warnings.catch_warnings(),
-            PillowImage.open(io.BytesIO(_without_large_chunks(data)), formats=READ) as image,
+            PillowImage.open(io.BytesIO(_without_large_chunks(data)), formats=READABLE_FORMATS) as image,
         ):
             _check_size(image)
             ImageOps.exif_transpose(image, in_place=True)  # without a copy of an upright image

@@ -21,14 +21,14 @@ from articles.exceptions import DecodingBusy, NotStored
 
 logger = logging.getLogger(__name__)
 
-WAITING = 2.0  # seconds for a slot; a longer wait would occupy a thread of readers
+SLOT_TIMEOUT = 2.0  # seconds for a slot; a longer wait would occupy a thread of readers
 _PAUSE = 0.02  # seconds between two attempts
 
 
 @contextmanager
 def decoding_slot() -> Iterator[None]:
     """Holds one of `IMAGES_AT_ONCE` slots. Raises `DecodingBusy`, and `NotStored` if no slot's file can be opened."""
-    end = time.monotonic() + WAITING
+    end = time.monotonic() + SLOT_TIMEOUT
     while (file := _free()) is None:
         if time.monotonic() >= end:
             raise DecodingBusy

@@ -29,7 +29,7 @@ from articles.publishing.bylines import (
 )
 from articles.publishing.channels import save_channel as save_channel
 from articles.publishing.comparison import (
-    NAMES as NAMES,
+    COMPARED_FIELDS as COMPARED_FIELDS,
     FieldDiff as FieldDiff,
     compare as compare,
     compare_texts as compare_texts,
@@ -70,7 +70,7 @@ from articles.publishing.previews import (
     revoke_preview_link as revoke_preview_link,
 )
 from articles.publishing.publish import (
-    Outcome as Outcome,
+    BatchResult as BatchResult,
     prepare_to_publish as prepare_to_publish,
     publish_due as publish_due,
     publish_now as publish_now,
@@ -128,7 +128,7 @@ from articles.publishing.schedules import (
 from articles.publishing.store import (
     LIST_FIELDS as LIST_FIELDS,
     SHOWN_STATUSES as SHOWN_STATUSES,
-    Change as Change,
+    StoredChange as StoredChange,
     follow as follow,
     of_other_code as of_other_code,
     refuse_unstorable_times as refuse_unstorable_times,

@@ -11,7 +11,7 @@ from articles.models import Channel, ProposedChange
 from articles.review import applies, needs_second_person, propose, set_values
 from scheduling.database import lock_by_ids, retried
 
-READ = ("name", "slug", "description", "enabled")
+READER_FIELDS = ("name", "slug", "description", "enabled")
 """The fields of a channel that readers notice."""
 
 
@@ -36,12 +36,12 @@ def save_channel(channel: Channel, *, by: Actor) -> None:
 
 def _proposed(channel: Channel, stored: Channel) -> dict[str, Any]:
     """What needs another person: nothing that hides a channel, and of a new one that it is shown at all."""
-    names = READ if stored.pk else ("enabled",)
+    names = READER_FIELDS if stored.pk else ("enabled",)
     values = {name: getattr(channel, name) for name in names if getattr(channel, name) != getattr(stored, name)}
     return {name: value for name, value in values.items() if name != "enabled" or value}
 
 
-@applies(ProposedChange.Subject.CHANNEL, Channel, shown=READ)
+@applies(ProposedChange.Subject.CHANNEL, Channel, shown=READER_FIELDS)
 def _apply(channel: Channel, values: Mapping[str, Any], by: Actor) -> None:
     set_values(channel, values)
     channel.save()

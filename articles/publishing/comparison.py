@@ -16,15 +16,15 @@ from articles.text import (
     FORMAT,
     MEDIA,
     MEDIA_PATH,
-    Block,
     Budget,
     Cell,
     Change,
-    Media,
+    InlineMedia,
     Piece,
     Row,
     RowChange,
     Shape,
+    TextBlock,
     compare_bodies,
     format_time_exactly,
     joined,
@@ -37,7 +37,7 @@ from articles.text import (
 _CACHED = 24 * 60 * 60  # seconds
 _MOST_CACHED = 200_000  # characters
 
-NAMES = (*Text.FIELDS, "correction")
+COMPARED_FIELDS = (*Text.FIELDS, "correction")
 
 
 def changed_fields(older: Revision, newer: Revision) -> list[str]:
@@ -46,7 +46,7 @@ def changed_fields(older: Revision, newer: Revision) -> list[str]:
 
 
 def _texts(older: Revision, newer: Revision) -> Iterator[str]:
-    for name in NAMES:
+    for name in COMPARED_FIELDS:
         attribute = "channel_id" if name == "channel" else name
         if getattr(older, attribute) != getattr(newer, attribute):
             yield str(Revision._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
@@ -86,7 +86,7 @@ class FieldDiff:
     name: str
     label: str | Promise
     rows: Sequence[Row]
-    blocks: Sequence[Block] = ()  #: of the new text, for the rows that are unchanged
+    blocks: Sequence[TextBlock] = ()  #: of the new text, for the rows that are unchanged
 
     @property
     def pieces(self) -> list[Piece]:
@@ -113,7 +113,7 @@ def compare(old: Revision | None, new: Revision) -> list[FieldDiff]:
     Also the texts of images that both show, as "images".
     """
     budget = Budget()
-    names = (name for name in NAMES if (_value(old, name) if old else "") != _value(new, name))
+    names = (name for name in COMPARED_FIELDS if (_value(old, name) if old else "") != _value(new, name))
     found = [_body(old, new, budget) if name == "body" else _field(name, old, new, budget) for name in names]
     shown = [*_image_texts(old.context or {}, new.context or {}, budget)] if old else []
     return [*found, *([FieldDiff("images", gettext_lazy("images"), shown)] if shown else [])]
@@ -177,7 +177,7 @@ def _covers(old: Sequence[str], new: Sequence[str]) -> list[Row]:
 
 
 def _cover(pk: str, names: Mapping[str, str], change: Change) -> Piece:
-    return Piece(change, MEDIA, media=Media("image", f"{MEDIA_PATH}{pk}/", names.get(pk, "")))
+    return Piece(change, MEDIA, media=InlineMedia("image", f"{MEDIA_PATH}{pk}/", names.get(pk, "")))
 
 
 def _image_texts(old: Mapping[str, Any], new: Mapping[str, Any], budget: Budget) -> Iterator[Row]:

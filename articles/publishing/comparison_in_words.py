@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from articles.text import Change, Look, Media, Piece, Row, RowChange, Shape
+from articles.text import Change, InlineMedia, Look, Piece, Row, RowChange, Shape
 
 _EXCERPT = 60  # characters
 _MOST_EXCERPTS = 4
@@ -182,7 +182,7 @@ def _media(pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
             yield _alt(old, media), ""
 
 
-def _alt(old: Media | None, new: Media) -> str:
+def _alt(old: InlineMedia | None, new: InlineMedia) -> str:
     """“alt text: “a ship” → “a boat””."""
     now = _("“%s”") % new.alt if new.alt else _("none")
     if old is None:

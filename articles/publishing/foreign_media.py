@@ -24,7 +24,7 @@ COPY = "copy"
 MOST_COPIED = 20
 """Images of a text that are copied when it is saved."""
 
-LONGEST = 30.0  # seconds for all of them
+COPY_TIMEOUT = 30.0  # seconds for all of them
 
 
 def with_own_images(body: str, *, by: Actor, article: Article | None = None) -> str:
@@ -72,7 +72,7 @@ class _Copies:
     known: set[str]
     by: Actor
     made: dict[str, Image | None] = field(default_factory=dict)
-    end: float = field(default_factory=lambda: time.monotonic() + LONGEST)
+    end: float = field(default_factory=lambda: time.monotonic() + COPY_TIMEOUT)
 
     def of(self, address: str, alt: str) -> Image | None:
         """The copy; None for an image of the site, and for one that stays where it is."""

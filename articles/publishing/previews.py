@@ -15,7 +15,7 @@ from articles.publishing.revisions import newest
 from articles.publishing.transitions import lock
 from scheduling.database import database_now, read_database_clock, retried
 
-LONGEST = timedelta(days=PREVIEW_DAYS)
+MAX_PREVIEW_LIFETIME = timedelta(days=PREVIEW_DAYS)
 
 
 class LastsTooLong(ArticleError):
@@ -40,7 +40,7 @@ def make_preview_link(
     Raises `NotAllowed`, `LastsTooLong` and `RevisionGone`.
     """
     require(CHANGE, by, article)
-    if not timedelta() < lasts <= LONGEST:
+    if not timedelta() < lasts <= MAX_PREVIEW_LIFETIME:
         raise LastsTooLong
     now = read_database_clock()
     link = PreviewLink(article=article, note=note, created_at=now, expires_at=now + lasts)

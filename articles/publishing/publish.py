@@ -139,7 +139,7 @@ def _apply(article: Article, values: Mapping[str, Any], by: Actor) -> None:
 
 
 @dataclass
-class Outcome:
+class BatchResult:
     """The results of a task for several articles, by their ids."""
 
     done: set[int] = field(default_factory=set)
@@ -148,7 +148,7 @@ class Outcome:
     busy: set[int] = field(default_factory=set)  #: locked by another transaction
 
 
-def publish_due(article_ids: Collection[int]) -> Outcome:
+def publish_due(article_ids: Collection[int]) -> BatchResult:
     """Publish those of these articles whose time has come, in the caller's transaction.
 
     A few statements for any number, audit entries and notifications included. Never waits for an article
@@ -162,7 +162,7 @@ def publish_due(article_ids: Collection[int]) -> Outcome:
     return outcome
 
 
-def _drop_over(outcome: Outcome) -> None:
+def _drop_over(outcome: BatchResult) -> None:
     """Drop those that were approved after their end: their tasks would be made again at once, until that is stored."""
     over = set(Article.objects.filter(over_at(database_now()), pk__in=outcome.early).values_list("pk", flat=True))
     outcome.early = [pk for pk in outcome.early if pk not in over]
@@ -179,7 +179,7 @@ def _free_to_publish(ids: Collection[int]) -> QuerySet[Article, Any]:
     return _free(ids, due_at(database_now()) & SEEN)
 
 
-def unpublish_due(article_ids: Collection[int]) -> Outcome:
+def unpublish_due(article_ids: Collection[int]) -> BatchResult:
     """Unpublish those of these articles that are due; otherwise as `publish_due`."""
     outcome = _take(article_ids, Status.visible(), _free_to_unpublish)
     if outcome.done:
@@ -200,9 +200,9 @@ def _free(ids: Collection[int], condition: Q) -> QuerySet[Article, Any]:
 
 def _take(
     article_ids: Collection[int], statuses: Collection[Status], free: Callable[..., QuerySet[Article, Any]]
-) -> Outcome:
+) -> BatchResult:
     """Lock those that are free, and sort all by what can be done."""
-    outcome = Outcome()
+    outcome = BatchResult()
     missing = set(article_ids)
     for pk, status, due in compiled_for(free, missing):
         missing.discard(pk)
@@ -216,7 +216,7 @@ def _take(
     return outcome
 
 
-def sort_missing(missing: Iterable[int], outcome: Outcome) -> None:
+def sort_missing(missing: Iterable[int], outcome: BatchResult) -> None:
     """Those that could not be locked are busy or deleted."""
     if missing:
         outcome.busy = set(Article.objects.filter(pk__in=missing).values_list("pk", flat=True))

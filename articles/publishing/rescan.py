@@ -28,7 +28,7 @@ from articles.publishing.run_review import decide
 from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import settle
 from articles.publishing.transitions import TransitionContext, lock, position_at
-from articles.review import FAILED, Finding, Opinion, Subject, of_findings, review, review_words
+from articles.review import FAILED, Finding, Opinion, ReviewSubject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from scheduling.database import database_now, read_database_clock, retried
 from scheduling.services import add_task, pending_times
@@ -62,7 +62,7 @@ def _review_submitted(article_id: int, *, needs_reviewer: bool) -> bool:
     if revision is None:
         return True
     stamp = WordListVersion.current()
-    opinion = review(Subject.of(revision.text, revision.correction))
+    opinion = review(ReviewSubject.of(revision.text, revision.correction))
     return _write_if_unchanged(article_id, revision, stamp, opinion, needs_reviewer=needs_reviewer)
 
 
@@ -145,9 +145,9 @@ def _waiting() -> Iterator[Article]:
 
 def _is_suspect(article: Article) -> bool:
     """Whether any of its texts contains a word; checked without a lock."""
-    subjects, pending_update = [Subject.of(Text.of(article))], article.pending_update
+    subjects, pending_update = [ReviewSubject.of(Text.of(article))], article.pending_update
     if pending_update and pending_update.approved:
-        subjects.append(Subject.of(pending_update.approved.text, pending_update.approved.correction))
+        subjects.append(ReviewSubject.of(pending_update.approved.text, pending_update.approved.correction))
     return any(review_words(subject).findings for subject in subjects)
 
 
@@ -170,7 +170,7 @@ def _objection(revision: Revision) -> Opinion | None:
     """The opinion about words in a text that the reviewer who approved it did not know; None without any."""
     review = Review.objects.filter(revision=revision).first()
     accepted = {Finding.stored(values).identity for values in review.findings} if review else set()
-    found = review_words(Subject.of(revision.text, revision.correction)).findings
+    found = review_words(ReviewSubject.of(revision.text, revision.correction)).findings
     new = [finding for finding in found if finding.identity not in accepted]
     return of_findings(new) if new else None
 

@@ -17,7 +17,7 @@ from articles.models import (
     Update,
     WordListVersion,
 )
-from articles.review import Opinion, Subject, review, takes_long
+from articles.review import Opinion, ReviewSubject, review, takes_long
 from articles.task_types import REVIEW
 from articles.workflow import TRANSITIONS, VERDICTS, Transition, Verdict
 from scheduling.database import delete_by_ids, read_database_clock
@@ -31,7 +31,7 @@ def review_text(subject: Article | Update, revision: Revision, *, needs_reviewer
 
     With `needs_reviewer` it may reject the text, but not approve it. The caller has locked the article, and saves.
     """
-    text = Subject.of(revision.text, revision.correction)
+    text = ReviewSubject.of(revision.text, revision.correction)
     if takes_long(text):
         subject.status, subject.status_reason = Status.SUBMITTED, ""
         parameters = {"article_id": revision.article_id, "needs_reviewer": needs_reviewer}

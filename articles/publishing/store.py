@@ -37,7 +37,7 @@ _stored: ContextVar[Article | Update | None] = ContextVar("stored", default=None
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """What a save has changed."""
 
     created: bool
@@ -83,10 +83,10 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
             # Without savepoints, two round trips each: if one step fails, all of it is rolled back.
             article.save(revise=False, savepoint=False)
         # Afterwards: the save itself, or a receiver of another project, may have changed more.
-        follow(article, Change.of(article, created=created, loaded=loaded))
+        follow(article, StoredChange.of(article, created=created, loaded=loaded))
 
 
-def follow(article: Article, change: Change) -> None:
+def follow(article: Article, change: StoredChange) -> None:
     """Steps 4 to 7 of `store_article` for a saved article, whose row is read once.
 
     Other processes may have written columns that this save did not.
@@ -110,7 +110,7 @@ def follow(article: Article, change: Change) -> None:
     _invalidate(article, change, everywhere=everywhere)
 
 
-def _invalidate(article: Article, change: Change, *, everywhere: bool) -> None:
+def _invalidate(article: Article, change: StoredChange, *, everywhere: bool) -> None:
     """The pages that show the article; all pages, if it was in other lists before, or `everywhere`."""
     if SHOWN_STATUSES & {article.status, change.old_status}:
         # The lists that showed it before are not known any more, so all pages are invalidated.

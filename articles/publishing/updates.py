@@ -17,7 +17,7 @@ from articles.events import ArticlesPublished, DueRecorded, emit
 from articles.images import update_uses
 from articles.models import Article, Correction, Revision, Text, Update
 from articles.publishing.dating import date_by_commit
-from articles.publishing.publish import Outcome, sort_missing
+from articles.publishing.publish import BatchResult, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.publishing.schedules import refuse_past
@@ -80,7 +80,7 @@ _busy: set[int] = set()
 """The articles that were locked when this process last tried them; only a hint."""
 
 
-def update_due(article_ids: Collection[int]) -> Outcome:
+def update_due(article_ids: Collection[int]) -> BatchResult:
     """Publish the updates that are due, in the caller's transaction.
 
     A few statements for any number. Does not wait for locked articles, except briefly, before locking any others, for
@@ -91,7 +91,7 @@ def update_due(article_ids: Collection[int]) -> Outcome:
         _busy.difference_update(again)
         wait_for_rows(again)
     now = read_database_clock()
-    outcome = Outcome()
+    outcome = BatchResult()
     locked = {article.pk: article for article in lock_by_ids(Article, article_ids, skip_locked=True)}
     waiting = Update.objects.filter(article__in=locked, approved__isnull=False, publish_at__isnull=False)
     updates = {update.article_id: update for update in waiting.select_related("approved")}

@@ -16,7 +16,7 @@ from articles.releases.manage import (
     schedule_release as schedule_release,
 )
 from articles.releases.preflight_checks import (
-    Problem as Problem,
+    PreflightProblem as PreflightProblem,
     find_problems as find_problems,
     members_without_texts as members_without_texts,
     preflight as preflight,

@@ -12,7 +12,7 @@ from articles.models import Release, ReleaseMember
 from articles.permissions import require
 from articles.releases.effects import apply_release
 from articles.releases.manage import RIGHT, lock_members, lock_release
-from articles.releases.preflight_checks import Problem, find_problems, loaded_members
+from articles.releases.preflight_checks import PreflightProblem, find_problems, loaded_members
 from scheduling.database import read_database_clock, retried
 
 
@@ -29,7 +29,7 @@ class Effect:
 class DryRun:
     """The effects of a release, or its blocking issues."""
 
-    problems: list[Problem]
+    problems: list[PreflightProblem]
     effects: list[Effect] = field(default_factory=list)
 
 

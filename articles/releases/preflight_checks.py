@@ -18,7 +18,7 @@ Status = Article.Status
 
 
 @dataclass(frozen=True)
-class Problem:
+class PreflightProblem:
     """A blocking issue."""
 
     code: str
@@ -36,20 +36,20 @@ BlockingIssue = tuple[str, str]
 """A code for programs and a sentence for users."""
 
 
-def preflight(release: Release) -> list[Problem]:
+def preflight(release: Release) -> list[PreflightProblem]:
     """The blocking issues at the release's time, or now if that is past or not chosen yet."""
     now = read_database_clock()
     return find_problems(members_without_texts(release), max(release.publish_at or now, now))
 
 
-def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[Problem]:
+def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[PreflightProblem]:
     """The blocking issues at `moment`."""
     if not members:
-        return [Problem("empty", _("The release is empty."))]
-    return [Problem(code, text, member) for member in members for code, text in _issues(member, moment)]
+        return [PreflightProblem("empty", _("The release is empty."))]
+    return [PreflightProblem(code, text, member) for member in members for code, text in _issues(member, moment)]
 
 
-def list_problems(problems: Sequence[Problem]) -> str:
+def list_problems(problems: Sequence[PreflightProblem]) -> str:
     """All of them, a line each."""
     return "\n".join(str(problem) for problem in problems)
 

@@ -40,7 +40,7 @@ from articles.review.stages import (
     stages_of as stages_of,
     with_stage as with_stage,
 )
-from articles.review.text import Subject as Subject
+from articles.review.text import ReviewSubject as ReviewSubject
 from articles.review.unreviewed import refuse_sensitive as refuse_sensitive
 from articles.review.wordlist import (
     WordProblem as WordProblem,

@@ -12,7 +12,7 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 
-NAMES = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_SOFT_LOCK"})
+REVIEW_SETTINGS = frozenset({"REVIEW_SERVICES", "REVIEW_TIMEOUT", "REVIEW_AT_ONCE", "REVIEW_SOFT_LOCK"})
 
 
 @register
@@ -59,8 +59,8 @@ def _check_service(name: str, service: Any) -> Iterator[CheckMessage]:
 
 def _check_spelling() -> Iterator[CheckMessage]:
     for name in dir(settings):
-        if name.startswith("REVIEW_") and name not in NAMES:
-            hint = f"There are {', '.join(sorted(NAMES))}."
+        if name.startswith("REVIEW_") and name not in REVIEW_SETTINGS:
+            hint = f"There are {', '.join(sorted(REVIEW_SETTINGS))}."
             yield checks.Warning(f"{name} is no setting.", hint=hint, id="articles.W008")
 
 

@@ -24,7 +24,7 @@ from PIL import Image as PillowImage, ImageFile
 from articles.limits import IMAGE_BYTES, IMAGE_PIXELS
 from articles.models import BODY, Image, Translatable
 from articles.review.findings import PASSED, Finding, Opinion, strictest
-from articles.review.text import Subject
+from articles.review.text import ReviewSubject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -40,20 +40,20 @@ _DATA_ADDRESS = re.compile(r"""\bdata:([\w.+-]+/[\w.+-]+)?((?:;[\w=."+-]+)*),([^
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ImageProblem:
     """A problem of an image, with its verdict for the article."""
 
     verdict: Verdict
     message: str
 
 
-def review_images(subject: Subject) -> Opinion:
+def review_images(subject: ReviewSubject) -> Opinion:
     """Check each image embedded in the body, and those of the image library in cover and body."""
     problems = [*_problems(subject.body), *(problem for image in subject.images for problem in _problems_of(image))]
     return strictest([PASSED, *map(_opinion, problems)])
 
 
-def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
+def inspect(data: bytes, *, claimed: str = "") -> list[ImageProblem]:
     """The problems of an image; `claimed` is its media type, such as "image/png"."""
     if len(data) > IMAGE_BYTES:
         return [_problem(Verdict.UNSURE, _("The image is larger than %(most)d MB."), most=IMAGE_BYTES // 1_000_000)]
@@ -71,7 +71,7 @@ def inspect(data: bytes, *, claimed: str = "") -> list[Problem]:
         return [_problem(Verdict.BLOCKED, _("The image cannot be decoded, or is none."))]
 
 
-def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[Problem]:
+def _look(image: ImageFile.ImageFile, data: bytes, claimed: str) -> Iterator[ImageProblem]:
     if image.width * image.height > IMAGE_PIXELS or getattr(image, "n_frames", 1) > MOST_FRAMES:
         most = IMAGE_PIXELS // 1_000_000
         yield _problem(Verdict.UNSURE, _("The image has more than %(most)d million pixels."), most=most)
@@ -112,7 +112,7 @@ def pixels_of(data: bytes) -> int:
             return 0
 
 
-def _problems(body: str) -> Iterator[Problem]:
+def _problems(body: str) -> Iterator[ImageProblem]:
     left = IMAGE_PIXELS  # of all images in the text: a few kilobytes may hold one of seconds
     for address in _DATA_ADDRESS.finditer(html.unescape(body)):
         kind, parameters, content = address.groups()
@@ -129,7 +129,7 @@ def _problems(body: str) -> Iterator[Problem]:
         yield from inspect(data, claimed=(kind or "text/plain").lower())
 
 
-def _problems_of(image: Image) -> Iterator[Problem]:
+def _problems_of(image: Image) -> Iterator[ImageProblem]:
     """The problems of an image in the library; one missing in the storage needs a reviewer."""
     try:
         found = inspect(image.read(), claimed=f"image/{image.format}")
@@ -137,12 +137,12 @@ def _problems_of(image: Image) -> Iterator[Problem]:
         logger.exception("image %s cannot be read", image.pk)
         found = [_problem(Verdict.UNSURE, _("The image cannot be read from the storage."))]
     for problem in found:
-        yield Problem(problem.verdict, Translatable.joined([f"“{image.title}”:", problem.message]))
+        yield ImageProblem(problem.verdict, Translatable.joined([f"“{image.title}”:", problem.message]))
 
 
-def _problem(verdict: Verdict, msgid: str, **values: int | str) -> Problem:
-    return Problem(verdict, Translatable.of(msgid, **values))
+def _problem(verdict: Verdict, msgid: str, **values: int | str) -> ImageProblem:
+    return ImageProblem(verdict, Translatable.of(msgid, **values))
 
 
-def _opinion(problem: Problem) -> Opinion:
+def _opinion(problem: ImageProblem) -> Opinion:
     return Opinion(problem.verdict, problem.message, (Finding(BODY, message=problem.message),))

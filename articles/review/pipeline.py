@@ -14,7 +14,7 @@ from articles.review import words
 from articles.review.findings import MOST_FINDINGS, Finding, Opinion, of_findings, strictest
 from articles.review.images import review_images
 from articles.review.providers import ask_providers
-from articles.review.text import Subject
+from articles.review.text import ReviewSubject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -26,13 +26,13 @@ FAILED = Opinion(Verdict.UNSURE, Translatable.of(gettext_noop("The automatic rev
 """The opinion when the review raised an error."""
 
 
-def takes_long(subject: Subject) -> bool:
+def takes_long(subject: ReviewSubject) -> bool:
     """Whether the review is run in the background."""
     is_long = subject.length > settings.REVIEW_AT_ONCE or len(subject.images) > IMAGES_AT_ONCE
     return bool(settings.REVIEW_SERVICES) or is_long
 
 
-def review(subject: Subject) -> Opinion:
+def review(subject: ReviewSubject) -> Opinion:
     """The opinion of the automatic review about an article; errors need a reviewer and never pass."""
     try:
         return _review(subject)
@@ -43,12 +43,12 @@ def review(subject: Subject) -> Opinion:
         return FAILED
 
 
-def review_words(subject: Subject) -> Opinion:
+def review_words(subject: ReviewSubject) -> Opinion:
     """The opinion by the present sensitive words alone."""
     return of_findings(_find(words.matcher(), subject))
 
 
-def _review(subject: Subject) -> Opinion:
+def _review(subject: ReviewSubject) -> Opinion:
     matcher = words.matcher()
     own = strictest([of_findings(_find(matcher, subject)), review_images(subject)])
     if own.verdict is Verdict.BLOCKED:
@@ -56,7 +56,7 @@ def _review(subject: Subject) -> Opinion:
     return strictest([own, *ask_providers(subject)])
 
 
-def _find(matcher: words.Matcher, subject: Subject) -> Iterator[Finding]:
+def _find(matcher: words.Matcher, subject: ReviewSubject) -> Iterator[Finding]:
     for field, text in subject.texts():
         for match in matcher.find(text)[:MOST_FINDINGS]:
             yield Finding(

@@ -26,7 +26,7 @@ from django.utils.translation import gettext_noop
 
 from articles.models import Translatable
 from articles.review.findings import Opinion
-from articles.review.text import Subject
+from articles.review.text import ReviewSubject
 from articles.workflow import Verdict
 
 logger = logging.getLogger(__name__)
@@ -35,11 +35,11 @@ logger = logging.getLogger(__name__)
 class Provider(Protocol):
     """The interface of a review provider."""
 
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         """Review the texts and images of an article; called in a separate thread."""
 
 
-def ask_providers(subject: Subject) -> Iterator[Opinion]:
+def ask_providers(subject: ReviewSubject) -> Iterator[Opinion]:
     """Call all providers at once and wait for them together."""
     answers = {name: _ask(name, subject) for name in settings.REVIEW_SERVICES}
     deadline = time.monotonic() + settings.REVIEW_TIMEOUT
@@ -51,7 +51,7 @@ def ask_providers(subject: Subject) -> Iterator[Opinion]:
             yield _no_answer(name)
 
 
-def _ask(name: str, subject: Subject) -> SimpleQueue[Any]:
+def _ask(name: str, subject: ReviewSubject) -> SimpleQueue[Any]:
     """Call one provider in a daemon thread; the queue gets its opinion."""
     answer: SimpleQueue[Any] = SimpleQueue()
 

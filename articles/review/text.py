@@ -18,7 +18,7 @@ _DESCRIBING = frozenset({"alt", "title"})
 
 
 @dataclass(frozen=True)
-class Subject:
+class ReviewSubject:
     """The subject of a review.
 
     `lines` are the one-line texts by name, `body` is HTML. `images` are those of the library in cover and body, whose

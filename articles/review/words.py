@@ -31,7 +31,7 @@ _LONG_NUMBER = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WordEntry:
     """A word of the list in the forms that matching needs. `breaks`: where the word itself has a gap."""
 
     text: str
@@ -41,7 +41,7 @@ class Entry:
     breaks: frozenset[int]
 
     @classmethod
-    def of(cls, text: str, level: str) -> Entry:
+    def of(cls, text: str, level: str) -> WordEntry:
         """Prepare a word."""
         form = normalise(text)
         breaks = frozenset(index for index in range(1, len(form.plain)) if form.gap(index))
@@ -73,9 +73,9 @@ class Matcher:
 
     def __init__(self, words: Iterable[tuple[str, str]]) -> None:
         """`words`: pairs of word and level."""
-        entries: defaultdict[str, list[Entry]] = defaultdict(list)
+        entries: defaultdict[str, list[WordEntry]] = defaultdict(list)
         for text, level in words:
-            entry = Entry.of(text, level)
+            entry = WordEntry.of(text, level)
             entries[entry.skeleton].append(entry)
         self.automaton = ahocorasick.Automaton()
         for skeleton, sharing in entries.items():
@@ -114,7 +114,7 @@ def _outermost(matches: Iterable[Match]) -> list[Match]:
     return [match for match in kept if match.level != SensitiveWord.Level.ALLOW]
 
 
-def _is(entry: Entry, form: Normalised, first: int) -> bool:
+def _is(entry: WordEntry, form: Normalised, first: int) -> bool:
     """Whether the skeleton found at `first` is the word."""
     plain = form.plain[first : first + len(entry.plain)]
     return (
@@ -124,7 +124,7 @@ def _is(entry: Entry, form: Normalised, first: int) -> bool:
     )
 
 
-def _is_disguised(entry: Entry, found: str) -> bool:
+def _is_disguised(entry: WordEntry, found: str) -> bool:
     """Whether `found` is the word with lookalikes: each a plausible one, and enough of the letters themselves."""
     same = 0
     for wanted, char in zip(entry.plain, found, strict=True):
@@ -146,7 +146,7 @@ def _is_latin(char: str) -> bool:
     return "a" <= char <= "z"
 
 
-def _ends_there(entry: Entry, form: Normalised, first: int) -> bool:
+def _ends_there(entry: WordEntry, form: Normalised, first: int) -> bool:
     """Whether a word of a script with spaces, or a number, is not a part of a longer one."""
     return not (
         _goes_on(entry.plain[0], form, first - 1, first)
@@ -163,7 +163,7 @@ def _goes_on(edge: str, form: Normalised, beyond: int, border: int) -> bool:
     return is_narrow(neighbour) and neighbour.isalpha()
 
 
-def _is_in_one_piece(entry: Entry, form: Normalised, first: int) -> bool:
+def _is_in_one_piece(entry: WordEntry, form: Normalised, first: int) -> bool:
     """Whether the letters belong together: nothing ordinary between them, or so much that it is a disguise."""
     last = first + len(entry.plain) - 1
     if form.places[last] - form.places[first] == last - first or entry.is_long_number:
@@ -175,7 +175,7 @@ def _is_in_one_piece(entry: Entry, form: Normalised, first: int) -> bool:
     return pieces == len(entry.plain) and _stands_alone(form, first, last)
 
 
-def _is_cut(entry: Entry, index: int, gap: str) -> bool:
+def _is_cut(entry: WordEntry, index: int, gap: str) -> bool:
     """Whether this gap is common between two ordinary words, or two sentences."""
     if index in entry.breaks:
         return not _SENTENCE_ENDS.isdisjoint(gap)

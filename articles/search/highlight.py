@@ -9,7 +9,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from articles.models import Article
-from articles.search.terms import Piece, Query, composed, pieces, word
+from articles.search.terms import Query, SearchPiece, composed, pieces, word
 from articles.text import plain_text, without_addresses
 
 BEFORE, LENGTH = 60, 220
@@ -59,7 +59,7 @@ def _spans(text: str, query: Query) -> Iterator[Span]:
             yield from _spans_of_run(piece, singles, pairs)
 
 
-def _spans_of_run(piece: Piece, singles: set[str], pairs: set[tuple[str, str]]) -> Iterator[Span]:
+def _spans_of_run(piece: SearchPiece, singles: set[str], pairs: set[tuple[str, str]]) -> Iterator[Span]:
     ends = (*piece.begins[1:], piece.end)
     for index, char in enumerate(piece.plain):
         if char in singles:

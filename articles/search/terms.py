@@ -52,7 +52,7 @@ _stemming = threading.Lock()  # a stemmer is not thread-safe
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SearchPiece:
     """A word, or a run of characters without word boundaries; `begins` are their positions in the text."""
 
     plain: str
@@ -76,26 +76,26 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[SearchPiece]:
     """The words and runs of a composed text, in order."""
     for run in _RUN.finditer(text):
         yield from _pieces(run[0], run.lastgroup, run.start())
 
 
-def _pieces(found: str, group: str | None, begin: int) -> Iterator[Piece]:
+def _pieces(found: str, group: str | None, begin: int) -> Iterator[SearchPiece]:
     """Those of what `_RUN` has found at `begin`, by the name of its group."""
     end = begin + len(found)
     if group:
         begins = tuple(begin + place for place, char in enumerate(found) if char.isalnum())
         parts = tuple(re.split(r"\W", found.lower())) if group == "hyphen" else ()
-        yield Piece("".join(char for char in found.lower() if char.isalnum()), begins, end, parts)
+        yield SearchPiece("".join(char for char in found.lower() if char.isalnum()), begins, end, parts)
     elif found.isascii():
-        yield Piece(found.lower(), range(begin, end), end)
+        yield SearchPiece(found.lower(), range(begin, end), end)
     else:
         yield from _parts(found, begin)
 
 
-def _parts(run: str, begin: int) -> Iterator[Piece]:
+def _parts(run: str, begin: int) -> Iterator[SearchPiece]:
     """Split adjacent words and runs, as in 5G手机."""
     found = normalise(run)
     for _narrow, group in groupby(range(len(found.plain)), key=lambda index: is_narrow(found.plain[index])):
@@ -103,7 +103,7 @@ def _parts(run: str, begin: int) -> Iterator[Piece]:
         first, last = indexes[0], indexes[-1]
         end = found.places[last + 1] if last + 1 < len(found.plain) else len(run)
         begins = tuple(begin + place for place in found.places[first : last + 1])
-        yield Piece(found.plain[first : last + 1], begins, begin + end)
+        yield SearchPiece(found.plain[first : last + 1], begins, begin + end)
 
 
 def however_written(word: str) -> str:
@@ -140,7 +140,7 @@ def _terms_of_run(run: str, group: str | None) -> tuple[str, ...]:
 _terms_of_word = lru_cache(maxsize=20_000)(_terms_of_run)  # as those of `word`
 
 
-def _terms(piece: Piece) -> Iterator[str]:
+def _terms(piece: SearchPiece) -> Iterator[str]:
     if not piece.is_word:
         yield from map(pair, pairwise(piece.plain))
         yield single(piece.plain[-1])
@@ -190,7 +190,7 @@ class Query:
     text: str
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[SearchPiece, ...]:
         """Its words and runs."""
         return tuple(pieces(composed(self.text)))
 
@@ -200,7 +200,7 @@ class Query:
         return tuple(dict.fromkeys(term for piece in self.pieces for term in self._wanted(piece)))[:MOST_WORDS]
 
     @staticmethod
-    def _wanted(piece: Piece) -> Iterator[str]:
+    def _wanted(piece: SearchPiece) -> Iterator[str]:
         if piece.is_word or len(piece.plain) == 1:
             yield from _terms(piece) if piece.is_word else [f"{single(piece.plain)}*"]
         else:

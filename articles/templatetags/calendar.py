@@ -12,14 +12,14 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _, ngettext
 
 if TYPE_CHECKING:
-    from articles.desk.calendar.entries import Entry
-    from articles.desk.calendar.layout import Cell
+    from articles.desk.calendar.entries import CalendarEntry
+    from articles.desk.calendar.layout import CalendarSlot
 
 register = template.Library()
 
 
 @register.simple_tag
-def entry_list(entries: Iterable[Entry], reschedule_address: str) -> SafeString:
+def entry_list(entries: Iterable[CalendarEntry], reschedule_address: str) -> SafeString:
     """A list of entries; movable ones get a handle that links to `reschedule_address` plus key.
 
     Every text is escaped once, with the standard library's function: Django's take half of the page's time. Keys,
@@ -35,7 +35,7 @@ def entry_list(entries: Iterable[Entry], reschedule_address: str) -> SafeString:
 
 
 @register.simple_tag
-def more_link(cell: Cell) -> SafeString | str:
+def more_link(cell: CalendarSlot) -> SafeString | str:
     """The number of entries not shown, with the address that shows them."""
     if not cell.hidden:
         return ""
@@ -43,19 +43,19 @@ def more_link(cell: Cell) -> SafeString | str:
     return format_html('<p class="more"><a href="{}">{}</a></p>', cell.more, text)
 
 
-def _attributes(entry: Entry) -> str:
+def _attributes(entry: CalendarEntry) -> str:
     """Data attributes for the script."""
     kind = f'class="entry {entry.classes}" data-key="{entry.key}"'
     return f'{kind} data-seen="{entry.seen}" data-wall-time="{entry.wall_time}"' if entry.seen else kind
 
 
-def _grip(entry: Entry, title: str, reschedule: str, address: str) -> str:
+def _grip(entry: CalendarEntry, title: str, reschedule: str, address: str) -> str:
     if not entry.seen:
         return ""
     return f'<a class="grip" href="{address}{entry.key}" title="{reschedule}" aria-label="{reschedule}: {title}"></a>'
 
 
-def _link(entry: Entry, title: str) -> str:
+def _link(entry: CalendarEntry, title: str) -> str:
     """Time, headline and marks; marks shown by colour are also in text for screen readers."""
     return (
         f'<a class="entry-link" href="{escape(entry.address)}" title="{escape(entry.tip)}">'
@@ -65,7 +65,7 @@ def _link(entry: Entry, title: str) -> str:
     )
 
 
-def _marks(entry: Entry) -> str:
+def _marks(entry: CalendarEntry) -> str:
     if not entry.marks:
         return ""
     marks = (f'<span class="mark {value}">{escape(short)}</span>' for value, short in entry.short_marks)

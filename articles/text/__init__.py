@@ -7,7 +7,7 @@ from articles.text.article_links import (
     with_live_links as with_live_links,
     without_addresses as without_addresses,
 )
-from articles.text.blocks import Block as Block, join as join, split as split
+from articles.text.blocks import TextBlock as TextBlock, join as join, split as split
 from articles.text.comparison import (
     FORMAT as FORMAT,
     Cell as Cell,
@@ -29,8 +29,8 @@ from articles.text.image_refs import (
 from articles.text.inline import (
     FORMATS as FORMATS,
     MEDIA as MEDIA,
+    InlineMedia as InlineMedia,
     Look as Look,
-    Media as Media,
     spans as spans,
     text_of as text_of,
 )

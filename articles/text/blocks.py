@@ -27,7 +27,7 @@ _CONTAINERS = {"blockquote", "details", "dl", "ol", "ul"}
 _TABLES = {"table", "tbody", "tfoot", "thead"}
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """One block: HTML without its containers."""
 
     html: str
@@ -58,34 +58,34 @@ def name_of(tag: str) -> str:
     return tag[1:].partition(" ")[0].rstrip(">")
 
 
-def split(body: str) -> list[Block]:
+def split(body: str) -> list[TextBlock]:
     """The blocks of a body, sanitised."""
     return _split(add_paragraphs(body), _CONTAINERS)
 
 
-def split_html(html: str) -> list[Block]:
+def split_html(html: str) -> list[TextBlock]:
     """The blocks of HTML that has its paragraphs, sanitised; rows of tables are blocks, too."""
     return _split(html, _CONTAINERS | _TABLES)
 
 
-def _split(html: str, containers: set[str]) -> list[Block]:
+def _split(html: str, containers: set[str]) -> list[TextBlock]:
     try:
         return [*_blocks(html, containers)]
     except _Unclean:  # most bodies are stored as `clean_html` writes them, which takes far longer than this
         return [*_blocks(clean_html(html), containers)]
 
 
-def rows(table: str) -> list[Block]:
+def rows(table: str) -> list[TextBlock]:
     """The rows of a table that `split` found, and its caption."""
     return [row for row in _blocks(table, _TABLES) if row.tag in ("caption", "tr")]
 
 
-def cells(row: Block) -> list[Block]:
+def cells(row: TextBlock) -> list[TextBlock]:
     """The cells of a row; a caption is its own cell."""
     return [*_blocks(row.html[row.html.index(">") + 1 : -len("</tr>")], set())] if row.tag == "tr" else [row]
 
 
-def join(blocks: Iterable[Block]) -> str:
+def join(blocks: Iterable[TextBlock]) -> str:
     """HTML of these blocks in their containers, also of blocks of several bodies."""
     parts: list[str] = []
     path: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class _Unclean(Exception):
     """It has other tags than `clean_html` writes, or tags that do not match."""
 
 
-def _blocks(body: str, containers: set[str]) -> Iterator[Block]:
+def _blocks(body: str, containers: set[str]) -> Iterator[TextBlock]:
     """Raises `_Unclean`."""
     path: tuple[str, ...] = ()
     ordinals = [0]
@@ -119,11 +119,11 @@ def _blocks(body: str, containers: set[str]) -> Iterator[Block]:
     opened = begin = count = 0
     is_loose = False  # whether the block is text or inline elements without an element of their own
 
-    def block(end: int) -> Iterator[Block]:
+    def block(end: int) -> Iterator[TextBlock]:
         nonlocal opened
         if html := body[begin:end].strip():
             ordinals[-1] += 1
-            yield Block(html, path, opened, ordinals[-1])
+            yield TextBlock(html, path, opened, ordinals[-1])
             opened = len(path)
 
     for found in TAG.finditer(body):

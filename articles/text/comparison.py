@@ -17,10 +17,10 @@ from typing import NamedTuple
 from django.db.models import TextChoices
 
 from articles.text import blocks as html
-from articles.text.blocks import Block
+from articles.text.blocks import TextBlock
 from articles.text.diff import CHINESE, WORD, Change, Piece, joined, words
 from articles.text.inline import MEDIA, Span, spans, text_of
-from articles.text.sequences import Block as Range, Budget, blocks
+from articles.text.sequences import Budget, Opcode, blocks
 
 FORMAT = 1
 """Of stored results: a change of what is found needs another."""
@@ -112,12 +112,12 @@ class Row:
     table: tuple[TableRow, ...] = ()
 
 
-def compare_bodies(old: Sequence[Block], new: Sequence[Block], budget: Budget | None = None) -> list[Row]:
+def compare_bodies(old: Sequence[TextBlock], new: Sequence[TextBlock], budget: Budget | None = None) -> list[Row]:
     """How the blocks of a body changed, in the order of the new text."""
     return [*_Comparison(old, new, budget or Budget()).rows()]
 
 
-def changes(old: Sequence[Block], new: Sequence[Block], budget: Budget) -> Iterator[tuple[int, int, int, int]]:
+def changes(old: Sequence[TextBlock], new: Sequence[TextBlock], budget: Budget) -> Iterator[tuple[int, int, int, int]]:
     """What differs in any way, block by block: a range of the old text and the one of the new text that replaces it.
 
     Each range has one block at most, except that several may be added in one place.
@@ -125,14 +125,14 @@ def changes(old: Sequence[Block], new: Sequence[Block], budget: Budget) -> Itera
     return _Comparison(old, new, budget, finds_moved=False).changes()
 
 
-def unchanged(block: Block) -> Row:
+def unchanged(block: TextBlock) -> Row:
     """A block by itself, to show it."""
     is_table = block.tag == "table"
     pieces, table = ((), _table(block, Change.KEPT)) if is_table else (kept(spans(block.html)), ())
     return Row(RowChange.KEPT, was=shape_of(block), shape=shape_of(block), pieces=pieces, table=table)
 
 
-def shape_of(block: Block) -> Shape:
+def shape_of(block: TextBlock) -> Shape:
     """What a block is."""
     return Shape(block.tag, block.around, block.ordinal)
 
@@ -145,7 +145,7 @@ def kept(found: Sequence[Span], change: Change = Change.KEPT) -> tuple[Piece, ..
 class _Unit:
     """A block with what is compared of it, found when it is needed."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: TextBlock) -> None:
         self.block = block
 
     @cached_property
@@ -185,7 +185,9 @@ Pair = tuple[int | None, int | None]
 class _Comparison:
     """Of the blocks of a body, or of the rows of a table."""
 
-    def __init__(self, old: Sequence[Block], new: Sequence[Block], budget: Budget, *, finds_moved: bool = True) -> None:
+    def __init__(
+        self, old: Sequence[TextBlock], new: Sequence[TextBlock], budget: Budget, *, finds_moved: bool = True
+    ) -> None:
         self._finds_moved = finds_moved
         self._old, self._new = [*map(_Unit, old)], [*map(_Unit, new)]
         self._budget = budget
@@ -283,7 +285,7 @@ class _Comparison:
             else:
                 yield from _merged(range(gap.start, gap.end), range(gap.new_start, gap.new_end), alike)
 
-    def _equal(self) -> Iterator[Range]:
+    def _equal(self) -> Iterator[Opcode]:
         """Where both have the same blocks, then, where they differ, the same texts."""
         sources, new_sources = ([unit.source for unit in units] for units in (self._old, self._new))
         for block in blocks(sources, new_sources, self._budget):
@@ -294,7 +296,7 @@ class _Comparison:
             old = [unit.name for unit in self._old[start : block.end]]
             new = [unit.name for unit in self._new[new_start : block.new_end]]
             for is_equal, first, last, new_first, new_last in blocks(old, new, self._budget):
-                yield Range(is_equal, start + first, start + last, new_start + new_first, new_start + new_last)
+                yield Opcode(is_equal, start + first, start + last, new_start + new_first, new_start + new_last)
 
     def _find_moved(self, old: Sequence[int], new: Sequence[int]) -> None:
         """Blocks whose text is elsewhere, once."""
@@ -480,12 +482,12 @@ def _compared(taken: Sequence[Span]) -> Iterator[Piece]:
         yield Piece(Change.KEPT, after.text, after.look, before.look if is_changed else None, after.media)
 
 
-def _table(block: Block, change: Change) -> tuple[TableRow, ...]:
+def _table(block: TextBlock, change: Change) -> tuple[TableRow, ...]:
     """The rows of one table."""
     return tuple(_rows(html.rows(block.html), change))
 
 
-def _rows(found: Sequence[Block], change: Change) -> Iterator[TableRow]:
+def _rows(found: Sequence[TextBlock], change: Change) -> Iterator[TableRow]:
     """These rows; of many unchanged ones, the first and the last, which say what the columns are and where one is."""
     if change is Change.KEPT and len(found) > _KEPT_ROWS:
         yield _table_row(found[0], change)
@@ -497,16 +499,16 @@ def _rows(found: Sequence[Block], change: Change) -> Iterator[TableRow]:
         yield TableRow(RowChange.OMITTED, (), len(found) - MOST_ROWS)
 
 
-def _table_row(row: Block, change: Change) -> TableRow:
+def _table_row(row: TextBlock, change: Change) -> TableRow:
     return TableRow(RowChange(change), tuple(_cell(cell, kept(spans(cell.html), change)) for cell in html.cells(row)))
 
 
-def _cell(block: Block, pieces: Iterable[Piece], change: Change | None = None) -> Cell:
+def _cell(block: TextBlock, pieces: Iterable[Piece], change: Change | None = None) -> Cell:
     found = _COLSPAN.search(block.html[: block.html.index(">")])
     return Cell(change, tuple(pieces), block.tag, int(found[1]) if found else 1)
 
 
-def _cells(old: Sequence[Block], new: Sequence[Block], budget: Budget) -> Iterator[Cell]:
+def _cells(old: Sequence[TextBlock], new: Sequence[TextBlock], budget: Budget) -> Iterator[Cell]:
     """The cells of a changed row: those in the same place belong together, unless there is a column more or less."""
     is_same = len(old) == len(new)
     names, new_names = ([text_of(spans(cell.html)) for cell in row] for row in (old, new))

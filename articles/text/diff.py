@@ -11,8 +11,8 @@ from os.path import commonprefix
 
 from django.db.models import TextChoices
 
-from articles.text.inline import Look, Media
-from articles.text.sequences import Block, Budget, blocks
+from articles.text.inline import InlineMedia, Look
+from articles.text.sequences import Budget, Opcode, blocks
 
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _ACCENTS = r"\u0300-\u036f\u200d\ufe0f"
@@ -37,7 +37,7 @@ _WORD_START = re.compile(rf"(?:{_LETTER})*")
 _WORD_END = re.compile(rf"(?<![^\W{_CJK}])(?<![{_ACCENTS}])(?:{_LETTER})*\Z")
 _LONG_WORD = 50
 
-LONGEST = 100_000
+MAX_DIFF_LENGTH = 100_000
 """Characters of both texts that are compared word by word."""
 
 
@@ -57,7 +57,7 @@ class Piece:
     text: str
     look: Look = Look()
     was: Look | None = None  #: of unchanged text that looked otherwise
-    media: Media | None = None  #: what `text` stands for, if it is `inline.MEDIA`
+    media: InlineMedia | None = None  #: what `text` stands for, if it is `inline.MEDIA`
 
     @property
     def is_added(self) -> bool:
@@ -69,7 +69,7 @@ def words(old: str, new: str, budget: Budget | None = None) -> list[Piece]:
     """The diff of two texts. What a budget does not last for counts as replaced."""
     if old == new:
         return [Piece(Change.KEPT, old)] if old else []
-    if len(old) + len(new) > LONGEST:
+    if len(old) + len(new) > MAX_DIFF_LENGTH:
         return _ends_apart(old, new)
     left, right = WORD.findall(old), WORD.findall(new)
     return _without_fragments(joined([*_pieces(left, right, blocks(left, right, budget or Budget()))]))
@@ -105,7 +105,7 @@ def _without_fragments(pieces: Sequence[Piece]) -> list[Piece]:
     return joined([piece for _is_kept, run in runs for piece in sorted(run, key=attrgetter("is_added"))])
 
 
-def _pieces(left: Sequence[str], right: Sequence[str], found: Iterable[Block]) -> Iterator[Piece]:
+def _pieces(left: Sequence[str], right: Sequence[str], found: Iterable[Opcode]) -> Iterator[Piece]:
     for is_equal, start, end, new_start, new_end in found:
         if is_equal:
             yield Piece(Change.KEPT, "".join(left[start:end]))

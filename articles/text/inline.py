@@ -44,7 +44,7 @@ class Look(NamedTuple):
     link: str = ""  #: the address
 
 
-class Media(NamedTuple):
+class InlineMedia(NamedTuple):
     """An image, a film or a sound."""
 
     kind: str
@@ -57,7 +57,7 @@ class Span(NamedTuple):
 
     text: str
     look: Look = Look()
-    media: Media | None = None
+    media: InlineMedia | None = None
 
 
 def text_of(spans: Sequence[Span]) -> str:
@@ -91,7 +91,7 @@ def _spans(html: str, *, keeps_space: bool) -> Iterator[Span]:
             links.pop() if is_end else links.append(_attributes(found[3]).get("href", ""))
         elif name in _MEDIA_TAGS and not is_end:
             given = _attributes(found[3])
-            media = Media(_MEDIA_TAGS[name], given.get("src", ""), given.get("alt", ""))
+            media = InlineMedia(_MEDIA_TAGS[name], given.get("src", ""), given.get("alt", ""))
             yield Span(MEDIA, look, media)
             last = MEDIA
             continue

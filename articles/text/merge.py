@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from articles.text.blocks import Block, join, split_html
+from articles.text.blocks import TextBlock, join, split_html
 from articles.text.comparison import changes
 from articles.text.sequences import Budget
 
 MINE, THEIRS, BOTH = "mine", "theirs", "both"
 
-_Change = tuple[int, int, tuple[Block, ...]]
+_Change = tuple[int, int, tuple[TextBlock, ...]]
 """Start and end of a range of blocks, and its replacement."""
 
 
@@ -21,9 +21,9 @@ class Conflict:
     """Blocks that both versions changed."""
 
     start: int  #: the place of the first one in the base
-    base: Sequence[Block]
-    mine: Sequence[Block]
-    theirs: Sequence[Block]
+    base: Sequence[TextBlock]
+    mine: Sequence[TextBlock]
+    theirs: Sequence[TextBlock]
 
     @property
     def key(self) -> str:
@@ -31,7 +31,7 @@ class Conflict:
         asked = f"{self.start} {join(self.base)}\n{join(self.theirs)}"
         return sha256(asked.encode()).hexdigest()[:16]
 
-    def resolved(self, choice: str) -> list[Block]:
+    def resolved(self, choice: str) -> list[TextBlock]:
         """The blocks by this choice; mine unless it is a choice."""
         mine = [] if choice == THEIRS else [*self.mine]
         return [*mine, *(self.theirs if choice in (THEIRS, BOTH) else ())]
@@ -41,7 +41,7 @@ class Conflict:
 class MergedBody:
     """A body with the changes of both versions."""
 
-    parts: Sequence[Sequence[Block] | Conflict]
+    parts: Sequence[Sequence[TextBlock] | Conflict]
 
     @property
     def conflicts(self) -> list[Conflict]:
@@ -50,7 +50,7 @@ class MergedBody:
 
     def body(self, choices: Mapping[str, str]) -> str:
         """The HTML with these choices by key; mine where there is none."""
-        found: list[Block] = []
+        found: list[TextBlock] = []
         for part in self.parts:
             found += part.resolved(choices.get(part.key, MINE)) if isinstance(part, Conflict) else part
         return join(found)
@@ -64,11 +64,11 @@ def merge_bodies(base: str | None, mine: str, theirs: str) -> MergedBody:
     """
     blocks, budget = split_html(theirs if base is None else base), Budget()
     ours, others = ([*_changes(blocks, version, budget)] for version in (mine, theirs))
-    parts: list[Sequence[Block] | Conflict] = []
+    parts: list[Sequence[TextBlock] | Conflict] = []
     place = 0
     for own, other in _clusters(ours, others):
         if own == other or not (base is None or _collide(own, other)):
-            found: Sequence[tuple[int, int, Sequence[Block] | Conflict]] = sorted(
+            found: Sequence[tuple[int, int, Sequence[TextBlock] | Conflict]] = sorted(
                 {*own, *other}, key=lambda change: change[:2]
             )
         else:
@@ -82,7 +82,7 @@ def merge_bodies(base: str | None, mine: str, theirs: str) -> MergedBody:
     return MergedBody([*parts, blocks[place:]])
 
 
-def _changes(blocks: Sequence[Block], version: str, budget: Budget) -> Iterator[_Change]:
+def _changes(blocks: Sequence[TextBlock], version: str, budget: Budget) -> Iterator[_Change]:
     new = split_html(version)
     for start, end, new_start, new_end in changes(blocks, new, budget):
         yield start, end, tuple(new[new_start:new_end])
@@ -122,9 +122,9 @@ def _collide(ours: Sequence[_Change], others: Sequence[_Change]) -> bool:
     return any(found.get(_place(change), change) != change for change in others)
 
 
-def _applied(blocks: Sequence[Block], start: int, end: int, found: Sequence[_Change]) -> list[Block]:
+def _applied(blocks: Sequence[TextBlock], start: int, end: int, found: Sequence[_Change]) -> list[TextBlock]:
     """The blocks of a range after these changes."""
-    parts: list[Block] = []
+    parts: list[TextBlock] = []
     for first, last, replacement in found:
         parts += [*blocks[start:first], *replacement]
         start = last

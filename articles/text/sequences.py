@@ -20,7 +20,7 @@ MOST_CHANGES = 400
 """Between two unique common parts. A passage with more counts as replaced."""
 
 
-class Block(NamedTuple):
+class Opcode(NamedTuple):
     """A range of the old sequence and the range of the new one that replaces it, or equals it."""
 
     is_equal: bool
@@ -45,14 +45,14 @@ class _Match(NamedTuple):
     size: int
 
 
-def blocks(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[Block]:
+def blocks(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[Opcode]:
     """The ranges in which both sequences are equal or differ, in order and without empty ones."""
     place = new_place = 0
     for start, new_start, size in [*_matches(*_numbered(old, new), budget), _Match(len(old), len(new), 0)]:
         if place < start or new_place < new_start:
-            yield Block(False, place, start, new_place, new_start)
+            yield Opcode(False, place, start, new_place, new_start)
         if size:
-            yield Block(True, start, start + size, new_start, new_start + size)
+            yield Opcode(True, start, start + size, new_start, new_start + size)
         place, new_place = start + size, new_start + size
 
 

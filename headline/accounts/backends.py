@@ -14,7 +14,7 @@ from headline.accounts.directory import user_in_directory
 from headline.accounts.hashing import NoTurn
 from headline.accounts.login_throttle import Attempt
 from headline.accounts.refusal import TEXTS
-from headline.accounts.single_sign_on import Refused
+from headline.accounts.single_sign_on import SignInRefused
 
 
 class LimitedBackend(ModelBackend):
@@ -36,7 +36,7 @@ class LimitedBackend(ModelBackend):
         if user is None and settings.LDAP:
             try:
                 user = user_in_directory(request, username, password)
-            except Refused as reason:
+            except SignInRefused as reason:
                 attempt.failed(reason=str(reason))
                 raise ValidationError(TEXTS[str(reason)], code=str(reason)) from reason
             except NoTurn as error:

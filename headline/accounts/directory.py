@@ -19,7 +19,7 @@ from django.db import IntegrityError
 from django.http import HttpRequest
 
 from headline.accounts.hashing import NoTurn
-from headline.accounts.single_sign_on import DIRECTORY, Identity, Refused, line_of, sign_in
+from headline.accounts.single_sign_on import DIRECTORY, Identity, SignInRefused, line_of, sign_in
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ GROUP_TYPES = {
 
 
 def user_in_directory(request: HttpRequest | None, username: str, password: str) -> User | None:
-    """The user with this name and password, None if the directory knows none. Raises `Refused` and `NoTurn`."""
+    """The user with this name and password, None if the directory knows none. Raises `SignInRefused` and `NoTurn`."""
     if not password or not username.isprintable():
         return None  # servers accept an empty password as anonymous
     if not _checks.acquire(blocking=False):
@@ -51,7 +51,7 @@ def user_in_directory(request: HttpRequest | None, username: str, password: str)
 
 
 def _refuse_silent(server: str, *, start_tls: bool) -> None:
-    """Raise `Refused` if the server does not answer: in a TLS handshake without an answer, libldap never returns."""
+    """Raise `SignInRefused` if the server does not answer: libldap waits for a TLS handshake without end."""
     url = urlsplit(server)
     address = url.hostname or "", url.port or _PORTS[url.scheme]
     try:
@@ -65,7 +65,7 @@ def _refuse_silent(server: str, *, start_tls: bool) -> None:
                     pass
     except OSError as error:
         logger.warning("The directory cannot be reached: %s", error)
-        raise Refused("provider") from error
+        raise SignInRefused("provider") from error
 
 
 def _found(request: HttpRequest | None, username: str, password: str) -> User | None:
@@ -76,7 +76,7 @@ def _found(request: HttpRequest | None, username: str, password: str) -> User | 
         """Gives the account of the identity instead of one with the same name."""
 
         def get_or_build_user(self, username: str, ldap_user: Any) -> tuple[User, bool]:
-            """After the password was accepted. Raises `Refused`."""
+            """After the password was accepted. Raises `SignInRefused`."""
             return _linked_user(ldap_user), False
 
         def authenticate_ldap_user(self, ldap_user: Any, password: str) -> User | None:
@@ -99,12 +99,12 @@ def _found(request: HttpRequest | None, username: str, password: str) -> User | 
 def _unavailable(sender: object, exception: Exception, **values: Any) -> None:
     """Refuse instead of taking a fault of the server for a wrong password or for a lost group."""
     logger.warning("The directory failed: %r", exception)
-    raise Refused("provider") from exception
+    raise SignInRefused("provider") from exception
 
 
 def _linked_user(found: Any) -> User:
     if found.attrs is None:
-        raise Refused("provider")
+        raise SignInRefused("provider")
     uid = hashlib.sha256(_unique_id(found)).hexdigest()
     account = SocialAccount.objects.filter(provider=DIRECTORY, uid=uid).first()
     linked = account.user if account else None
@@ -119,7 +119,7 @@ def _linked_user(found: Any) -> User:
     try:
         return sign_in(identity, account, linked=linked)
     except IntegrityError as error:  # the same identity signs in twice at once for the first time
-        raise Refused("expired") from error
+        raise SignInRefused("expired") from error
 
 
 def _unique_id(found: Any) -> bytes:

@@ -109,7 +109,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-class Provider(OpenIDConnectProvider):  # type: ignore[misc]
+class CheckedOIDCProvider(OpenIDConnectProvider):  # type: ignore[misc]
     """Identifies users by issuer and subject, because each issuer has its own subjects."""
 
     oauth2_adapter_class = Adapter

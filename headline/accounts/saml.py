@@ -46,7 +46,7 @@ _METADATA = """\
 """
 
 
-class Provider(SAMLProvider):  # type: ignore[misc]
+class CheckedSAMLProvider(SAMLProvider):  # type: ignore[misc]
     """Identifies users by issuer and NameID; reads nothing but what `saml_messages` has checked."""
 
     @property
@@ -159,10 +159,10 @@ def metadata(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="application/samlmetadata+xml")
 
 
-def _provider(request: HttpRequest) -> Provider:
+def _provider(request: HttpRequest) -> CheckedSAMLProvider:
     """The provider. Raises `Http404` unless SAML is on."""
     try:
-        provider: Provider = get_adapter(request).get_provider(request, PROVIDER)
+        provider: CheckedSAMLProvider = get_adapter(request).get_provider(request, PROVIDER)
     except SocialApp.DoesNotExist as error:
         raise Http404 from error
     return provider

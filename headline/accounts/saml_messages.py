@@ -68,7 +68,7 @@ class InvalidResponse(Exception):
 
 
 @dataclass(frozen=True)
-class Subject:
+class ResponseSubject:
     """Whom a response is about, and what it answers."""
 
     request_id: str
@@ -97,7 +97,7 @@ def authentication_request() -> tuple[str, str]:
     return f"{url}{'&' if '?' in url else '?'}{query}", request.get_id()
 
 
-def subject_of(encoded: str) -> Subject:
+def subject_of(encoded: str) -> ResponseSubject:
     """The subject of a response that the identity provider has signed for us, now. Raises `InvalidResponse`."""
     try:
         known = _identity_provider()
@@ -113,7 +113,7 @@ def subject_of(encoded: str) -> Subject:
         raise InvalidResponse(f"{type(error).__name__}: {str(error)[:300]!r}") from error  # it may quote the response
 
 
-def _checked(encoded: str, identity_provider: dict[str, Any]) -> Subject:
+def _checked(encoded: str, identity_provider: dict[str, Any]) -> ResponseSubject:
     response = OneLogin_Saml2_Response(_settings(identity_provider), encoded)
     # First, since the library runs a signature's transforms before it knows whether the signature is valid.
     _check_signatures(response.document)
@@ -297,7 +297,7 @@ def _check_signatures(document: Any) -> None:
             _require(algorithm in _ALGORITHMS.get(name, ()), f"a signature uses {algorithm[:100]!r} as {name}")
 
 
-def _subject(response: Any) -> Subject:
+def _subject(response: Any) -> ResponseSubject:
     """What a valid response says. Raises `InvalidResponse` if it lacks what the library takes for optional."""
     document, issuer = response.document, settings.SAML["idp_entity_id"]
     assertion = _query(document, "/samlp:Response/saml:Assertion")[0]
@@ -317,7 +317,7 @@ def _subject(response: Any) -> Subject:
     name_format = name.get("Format") or Names.NAMEID_UNSPECIFIED
     _require(name_format != Names.NAMEID_TRANSIENT, "its NameID is transient, so that it identifies no account")
     qualified = json.dumps([name_format, name.get("NameQualifier") or issuer, value])
-    return Subject(request_id, response.get_assertion_id(), qualified, _attributes(assertion))
+    return ResponseSubject(request_id, response.get_assertion_id(), qualified, _attributes(assertion))
 
 
 def _attributes(assertion: Any) -> dict[str, list[str]]:

@@ -39,7 +39,7 @@ STARTS = Limit("single sign-on of address", burst=50, every=timedelta(seconds=6)
 _NAME_LENGTH = 150
 
 
-class Refused(Exception):
+class SignInRefused(Exception):
     """The identity gets no session; the argument is a key of `headline.accounts.refusal.TEXTS`."""
 
 
@@ -89,26 +89,26 @@ def _groups(claims: Mapping[str, Any], name: str) -> frozenset[str]:
 
 
 def admit(identity: Identity, *, linked: User | None) -> User:
-    """The account of the identity, with its roles of today; created if there is none. Raises `Refused`."""
+    """The account of the identity, with its roles of today; created if there is none. Raises `SignInRefused`."""
     roles = identity.roles()
     if not roles:
-        raise Refused("no_role")
+        raise SignInRefused("no_role")
     user = linked or _account_with_address(identity) or _new_account(identity)
     if not user.is_active:
-        raise Refused("deactivated")
+        raise SignInRefused("deactivated")
     if is_service_account(user):
-        raise Refused("program")
+        raise SignInRefused("program")
     give_roles(user, roles)
     return user
 
 
 def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) -> User:
-    """The user whom `admit` gives, linked to the identity. Raises `Refused`; without a role mapped ones are taken."""
+    """The user whom `admit` gives, linked to the identity. Raises `SignInRefused`; no role: mapped ones are taken."""
     try:
         with transaction.atomic():
             account.user = admit(identity, linked=linked)
             account.save()
-    except Refused as reason:
+    except SignInRefused as reason:
         if linked is not None and reason.args == ("no_role",):
             # Outside of the transaction, which the refusal rolls back: who lost the group loses the roles at once.
             give_roles(linked, [])
@@ -133,17 +133,17 @@ def give_roles(user: User, roles: list[Group]) -> None:
 
 
 def _account_with_address(identity: Identity) -> User | None:
-    """The account with the confirmed address. Raises `Refused`."""
+    """The account with the confirmed address. Raises `SignInRefused`."""
     if not identity.email:
-        raise Refused("no_email")
+        raise SignInRefused("no_email")
     if not identity.is_confirmed and not settings.SSO_TRUST_EMAIL:
-        raise Refused("email_unconfirmed")
+        raise SignInRefused("email_unconfirmed")
     users = User.objects.filter(email__iexact=identity.email)
     found = [user for user in users if _folded(user.email) == _folded(identity.email)]
     if len(found) > 1 or (found and found[0].is_superuser and not identity.is_confirmed):
-        raise Refused("email_taken")
+        raise SignInRefused("email_taken")
     if found and is_linked(found[0]):
-        raise Refused("email_reused")
+        raise SignInRefused("email_reused")
     return found[0] if found else None
 
 
@@ -221,7 +221,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         sociallogin.account.extra_data, sociallogin.token = {"issuer": provider.issuer}, None  # no claims, no tokens
         try:
             sociallogin.user = sign_in(identity, sociallogin.account, linked=linked)
-        except Refused as reason:
+        except SignInRefused as reason:
             name = linked.get_username() if linked else identity.email
             raise ImmediateHttpResponse(recorded_refusal(request, str(reason), title=name)) from reason
         except IntegrityError as error:  # the same identity signs in twice at once for the first time

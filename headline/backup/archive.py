@@ -103,7 +103,7 @@ class Writer:
                 self._zip.close()
 
 
-class Reader:
+class ArchiveReader:
     """A backup file that was opened; a context manager. Raises `BackupError`."""
 
     def __init__(self, path: Path) -> None:

@@ -22,7 +22,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from articles.exchange import PastDue
 from headline.backup import past_due, rows
-from headline.backup.archive import MEDIA, TABLES, BackupError, Manifest, Reader
+from headline.backup.archive import MEDIA, TABLES, ArchiveReader, BackupError, Manifest
 from headline.backup.interruption import interruptible
 from headline.backup.storage import media_files
 from scheduling.database import read_database_clock
@@ -45,7 +45,7 @@ _RESERVE = 64 * 1024 * 1024  # bytes that stay free
 
 def restore_backup(path: Path, choice: PastDue) -> tuple[Manifest, list[past_due.Line]]:
     """Restore the file; returns what it contained, and what happened to past times. Raises `BackupError`."""
-    with Reader(path) as backup:
+    with ArchiveReader(path) as backup:
         manifest = backup.manifest
         _refuse_newer(path, manifest)
         apps = rows.apps_at(manifest.nodes)
@@ -102,7 +102,7 @@ def _check_space(manifest: Manifest) -> None:
 
 
 @contextmanager
-def _media(backup: Reader) -> Iterator[None]:
+def _media(backup: ArchiveReader) -> Iterator[None]:
     """The images; removed again if one cannot be saved, or the block, which loads the rows, raises."""
     saved: list[str] = []
     try:
@@ -124,7 +124,7 @@ def _cannot_write(error: OSError) -> str:
     return f"{settings.DATA_DIR} cannot be written ({why}): nothing was restored. Free space, or change DATA_DIR."
 
 
-def _load_all(backup: Reader, apps: Apps) -> past_due.Held:
+def _load_all(backup: ArchiveReader, apps: Apps) -> past_due.Held:
     manifest = backup.manifest
     try:
         executor = MigrationExecutor(connection)

@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 
 from headline import env
 from headline.doctor import probes as health, problems, servers, surroundings
-from headline.doctor.findings import Area, Finding, Level
+from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling.conf import conf
 
-Check = Callable[[], Iterable[Finding]]
+Check = Callable[[], Iterable[DoctorFinding]]
 
 _LOCAL: tuple[Check, ...] = (
     surroundings.check_cron,
@@ -58,7 +58,7 @@ _UNTRANSLATED = ("security.", "scheduling.E00", "scheduling.W003", "scheduling.E
 """Those of Django, and of settings in Python, which are for its authors."""
 
 
-def examine(*, outward: bool) -> list[Finding]:
+def examine(*, outward: bool) -> list[DoctorFinding]:
     """All findings, by area; an area without any has a sentence that it is well.
 
     `outward` also connects to the mail server and sends a purge to each proxy.
@@ -73,22 +73,22 @@ def examine(*, outward: bool) -> list[Finding]:
     if outward:
         found += _run(_OUTWARD)
     sound = set(Area) - skipped - {finding.area for finding in found}
-    found += [Finding(area, Level.OK, _SOUND[area]()) for area in sound]
+    found += [DoctorFinding(area, Level.OK, _SOUND[area]()) for area in sound]
     return sorted(found, key=lambda finding: list(Area).index(finding.area))
 
 
-def _run(checks: Iterable[Check]) -> list[Finding]:
+def _run(checks: Iterable[Check]) -> list[DoctorFinding]:
     return [finding for check in checks for finding in _run_one(check)]
 
 
-def _run_one(check: Check) -> list[Finding]:
+def _run_one(check: Check) -> list[DoctorFinding]:
     try:
         return list(check())
     except DatabaseError as error:  # a table is missing, or the server stopped
         return [_unusable(error)]
 
 
-def _database_refusal() -> Finding | None:
+def _database_refusal() -> DoctorFinding | None:
     """Why the database cannot be used; None if it can."""
     try:
         connection.ensure_connection()
@@ -97,12 +97,14 @@ def _database_refusal() -> Finding | None:
     return None
 
 
-def _unusable(error: DatabaseError) -> Finding:
+def _unusable(error: DatabaseError) -> DoctorFinding:
     text = _("The database cannot be used: %(error)s") % {"error": env.redact(str(error))}
-    return Finding(Area.DATABASE, Level.FAILURE, text, _("Start it, or correct DATABASE_URL."), "database_unusable")
+    return DoctorFinding(
+        Area.DATABASE, Level.FAILURE, text, _("Start it, or correct DATABASE_URL."), "database_unusable"
+    )
 
 
-def _system_checks(databases: list[str]) -> Iterator[Finding]:
+def _system_checks(databases: list[str]) -> Iterator[DoctorFinding]:
     for check in registry.get_checks(include_deployment_checks=True):
         if check.__module__.startswith(_MODULES):
             messages = check(app_configs=None, databases=databases)
@@ -113,11 +115,11 @@ def _is_ignored(message: CheckMessage) -> bool:
     return message.id in _IGNORED or message.is_silenced()
 
 
-def _finding(message: CheckMessage) -> Finding:
+def _finding(message: CheckMessage) -> DoctorFinding:
     level = Level.FAILURE if message.level >= ERROR else Level.WARNING
     area = next((area for start, area in _AREAS.items() if str(message.id).startswith(start)), Area.SETTINGS)
     language = "en" if str(message.id).startswith(_UNTRANSLATED) else ""
-    return Finding(area, level, message.msg, message.hint or "", str(message.id), language)
+    return DoctorFinding(area, level, message.msg, message.hint or "", str(message.id), language)
 
 
 def _clock_text() -> str:

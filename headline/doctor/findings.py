@@ -35,7 +35,7 @@ class Area(TextChoices):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """A sentence about an area, and what to do."""
 
     area: Area
@@ -49,6 +49,6 @@ class Finding:
 _SEVERITY = list(Level)
 
 
-def worst(findings: Iterable[Finding]) -> Level:
+def worst(findings: Iterable[DoctorFinding]) -> Level:
     """The most serious level of these; OK without any."""
     return max((finding.level for finding in findings), key=_SEVERITY.index, default=Level.OK)

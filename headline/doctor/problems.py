@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from headline.doctor.findings import Area, Finding, Level
+from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling import problems as engine
 from scheduling.problems import Figures, Problem, equals
 
@@ -66,10 +66,10 @@ def codes(report: Figures) -> list[str]:
     return list(dict.fromkeys(problem.code for problem in engine.found(report, PROBLEMS)))
 
 
-def findings(report: Figures) -> list[Finding]:
+def findings(report: Figures) -> list[DoctorFinding]:
     """Its problems for operators; `surroundings.check_clocks` names the workers whose clocks are off."""
     return [
-        Finding(
+        DoctorFinding(
             Area(problem.area),
             Level.FAILURE if problem.is_failure else Level.WARNING,
             problem.sentence(report),

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
-from headline.doctor.findings import Area, Finding, Level
+from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling.database import Trouble, is_read_only, trouble_of
 from scheduling.models import WorkerHeartbeat
 
@@ -34,7 +34,7 @@ def database_name() -> str:
     return f"{name} {'.'.join(map(str, connection.mysql_version))}"  # type: ignore[attr-defined]
 
 
-def check_database() -> Iterator[Finding]:
+def check_database() -> Iterator[DoctorFinding]:
     """The tables are complete, and reads and writes go to one server that accepts both."""
     yield from list(_check_rights()) or list(_check_migrations()) or _check_tables()
     if connection.vendor == "mysql":
@@ -42,7 +42,7 @@ def check_database() -> Iterator[Finding]:
         yield from _check_server()
 
 
-def _check_rights() -> Iterator[Finding]:
+def _check_rights() -> Iterator[DoctorFinding]:
     """Statements that change no row need the same rights as others."""
     if _HEARTBEATS not in _tables():
         return
@@ -53,7 +53,9 @@ def _check_rights() -> Iterator[Finding]:
             advice = _("Let the user of Headline write the file of the database, and its directory.")
         else:
             advice = _("Grant the user all privileges on the database: GRANT ALL ON database.* TO user.")
-        yield Finding(Area.DATABASE, Level.FAILURE, text % {"verbs": ", ".join(refused)}, advice, "database_user_reads")
+        yield DoctorFinding(
+            Area.DATABASE, Level.FAILURE, text % {"verbs": ", ".join(refused)}, advice, "database_user_reads"
+        )
 
 
 def _is_refused(statement: str) -> bool:
@@ -65,14 +67,14 @@ def _is_refused(statement: str) -> bool:
     return False
 
 
-def _check_migrations() -> Iterator[Finding]:
+def _check_migrations() -> Iterator[DoctorFinding]:
     executor = MigrationExecutor(connection)
     if plan := executor.migration_plan(executor.loader.graph.leaf_nodes()):
         text = _("Migrations that are not applied: %(count)d.") % {"count": len(plan)}
-        yield Finding(Area.DATABASE, Level.FAILURE, text, _("Run manage.py upgrade, which makes a backup first."))
+        yield DoctorFinding(Area.DATABASE, Level.FAILURE, text, _("Run manage.py upgrade, which makes a backup first."))
 
 
-def _check_tables() -> Iterator[Finding]:
+def _check_tables() -> Iterator[DoctorFinding]:
     wanted = {model._meta.db_table for model in apps.get_models(include_auto_created=True) if model._meta.managed}
     missing = sorted(wanted - _tables())
     if missing:
@@ -82,14 +84,14 @@ def _check_tables() -> Iterator[Finding]:
             "Grant the database user all privileges. If that changes nothing, the database was loaded from an "
             "incomplete dump: restore a backup into an empty one."
         )
-        yield Finding(Area.DATABASE, Level.FAILURE, text, advice)
+        yield DoctorFinding(Area.DATABASE, Level.FAILURE, text, advice)
 
 
 def _tables() -> set[str]:
     return set(connection.introspection.table_names())
 
 
-def _check_primary() -> Iterator[Finding]:
+def _check_primary() -> Iterator[DoctorFinding]:
     """A proxy that splits reads from writes sends single queries elsewhere than transactions."""
     identity = "SELECT @@hostname, @@port, @@server_id"
     with transaction.atomic():
@@ -97,13 +99,13 @@ def _check_primary() -> Iterator[Finding]:
     if inside != _rows(identity):
         text = _("Reads and writes go to different database servers, whose clocks and rows may differ.")
         advice = _("Have the database proxy send all connections of Headline to the primary.")
-        yield Finding(Area.DATABASE, Level.FAILURE, text, advice)
+        yield DoctorFinding(Area.DATABASE, Level.FAILURE, text, advice)
     elif is_read_only():
         text = _("The database server is read-only, such as a replica.")
-        yield Finding(Area.DATABASE, Level.FAILURE, text, _("Point DATABASE_URL at the primary."))
+        yield DoctorFinding(Area.DATABASE, Level.FAILURE, text, _("Point DATABASE_URL at the primary."))
 
 
-def _check_server() -> Iterator[Finding]:
+def _check_server() -> Iterator[DoctorFinding]:
     names = ("wait_timeout", "max_allowed_packet", "innodb_flush_log_at_trx_commit")
     ((patience, packet, flush),) = _rows(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in names)}")
     if int(patience) < settings.CONNECTION_LIFETIME:
@@ -114,9 +116,9 @@ def _check_server() -> Iterator[Finding]:
         yield _warn(names[2], flush, _("Set it to 1: a power cut may lose the last second of changes."))
 
 
-def _warn(name: str, value: object, advice: str) -> Finding:
+def _warn(name: str, value: object, advice: str) -> DoctorFinding:
     text = _("The database's %(name)s is %(value)s.") % {"name": name, "value": value}
-    return Finding(Area.DATABASE, Level.WARNING, text, advice)
+    return DoctorFinding(Area.DATABASE, Level.WARNING, text, advice)
 
 
 def _rows(query: str) -> list[tuple[Any, ...]]:

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from articles.cache import refused_purges
 from headline import env
-from headline.doctor.findings import Area, Finding, Level
+from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling.conf import conf
 from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
@@ -37,19 +37,19 @@ _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 _PROBE_TAG = "doctor"  # no response shows it
 
 
-def check_clocks() -> Iterator[Finding]:
+def check_clocks() -> Iterator[DoctorFinding]:
     """The clocks of the workers' machines, and of the nodes of the database."""
     advice = _("Run a time service such as chrony on that machine and on the database's.")
     alive = WorkerHeartbeat.objects.alive(read_database_clock())
     for name, milliseconds in alive.order_by("name").values_list("name", "clock_offset_ms"):
         if abs(seconds := milliseconds / 1000) > conf.CLOCK_TOLERANCE:
             text = _("The database's clock differs from that of the worker %(name)s by %(seconds)+.1f seconds.")
-            yield Finding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
+            yield DoctorFinding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
     found = {server: offset for server in _nodes() if (offset := _offset_of(server)) is not None}
     for (name, _port), offset in found.items():
         if abs(seconds := offset - statistics.median_low(found.values())) > conf.CLOCK_TOLERANCE:
             text = _("The clock of the database node %(name)s differs from the others' by %(seconds)+.1f seconds.")
-            yield Finding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
+            yield DoctorFinding(Area.CLOCK, _level_of(seconds), text % {"name": name, "seconds": seconds}, advice)
 
 
 def _level_of(seconds: float) -> Level:
@@ -80,13 +80,13 @@ def _read_clock(cursor: Any) -> float:
     return moment.replace(tzinfo=UTC).timestamp()
 
 
-def check_cron() -> Iterator[Finding]:
+def check_cron() -> Iterator[DoctorFinding]:
     """If the cron jobs are installed, cron runs them."""
     if not has_cron_jobs() or _age(settings.CRON_LOG) < _CRON_PATIENCE:
         return
     text = _("The cron jobs are installed, but have not run for three minutes.")
     advice = _("Check that cron runs, and read %(file)s.") % {"file": settings.CRON_LOG}
-    yield Finding(Area.CRON, Level.WARNING, text, advice)
+    yield DoctorFinding(Area.CRON, Level.WARNING, text, advice)
 
 
 def has_cron_jobs() -> bool:
@@ -102,7 +102,7 @@ def _age(file: Path) -> float:
     return time.time() - file.stat().st_mtime if file.exists() else float("inf")
 
 
-def check_disk() -> Iterator[Finding]:
+def check_disk() -> Iterator[DoctorFinding]:
     """Free space where this machine stores data."""
     for directory in _directories():
         free = shutil.disk_usage(directory).free
@@ -110,7 +110,7 @@ def check_disk() -> Iterator[Finding]:
             level = Level.WARNING if free > _FULL else Level.FAILURE
             text = _("Only %(free).1f GB are free in %(directory)s.")
             advice = _("Delete old backups and logs there, or enlarge the disk.")
-            yield Finding(Area.DISK, level, text % {"free": free / _GIGABYTE, "directory": directory}, advice)
+            yield DoctorFinding(Area.DISK, level, text % {"free": free / _GIGABYTE, "directory": directory}, advice)
 
 
 def free_space() -> str:
@@ -128,18 +128,20 @@ def _directories() -> list[Path]:
     return list({directory.stat().st_dev: directory for directory in reversed(found)}.values())
 
 
-def check_keys() -> Iterator[Finding]:
+def check_keys() -> Iterator[DoctorFinding]:
     """Files with secrets are private, and passwords are encrypted on their way."""
     for file in filter(None, (env.FILE, settings.CRON_COPY)):
         if file.exists() and file.stat().st_mode & _OTHERS_MAY_READ:
             text = _("Other users of this machine may read the secrets in %(file)s.") % {"file": file}
-            yield Finding(Area.KEYS, Level.WARNING, text, _("Run chmod 600 on it."))
+            yield DoctorFinding(Area.KEYS, Level.WARNING, text, _("Run chmod 600 on it."))
     if settings.SITE_URL.startswith("http://") and not settings.DEBUG:
         text = _("SITE_URL begins with http://, so passwords and sessions travel unencrypted.")
-        yield Finding(Area.KEYS, Level.WARNING, text, _("Put a proxy with TLS in front and set SITE_URL to https://…"))
+        yield DoctorFinding(
+            Area.KEYS, Level.WARNING, text, _("Put a proxy with TLS in front and set SITE_URL to https://…")
+        )
 
 
-def check_variables() -> Iterator[Finding]:
+def check_variables() -> Iterator[DoctorFinding]:
     """A setting reads each variable; a misspelt one would have no effect."""
     for name, meant in env.unread().items():
         text = _("No setting reads the variable %(name)s.") % {"name": name}
@@ -149,15 +151,15 @@ def check_variables() -> Iterator[Finding]:
             advice = _("Settings of this name stand in headline/settings.py; remove the variable.")
         else:
             advice = _("Correct or remove it; docs/settings.md lists all.")
-        yield Finding(Area.SETTINGS, Level.WARNING, text, advice)
+        yield DoctorFinding(Area.SETTINGS, Level.WARNING, text, advice)
 
 
-def check_mail() -> Iterator[Finding]:
+def check_mail() -> Iterator[DoctorFinding]:
     """Mails are sent."""
     if sends_mail():
         return
     text = _("EMAIL_URL is not set: notifications and password links are not mailed.")
-    yield Finding(Area.MAIL, Level.WARNING, text, _("Set EMAIL_URL, such as smtp+tls://user:password@host:587."))
+    yield DoctorFinding(Area.MAIL, Level.WARNING, text, _("Set EMAIL_URL, such as smtp+tls://user:password@host:587."))
 
 
 def sends_mail() -> bool:
@@ -165,7 +167,7 @@ def sends_mail() -> bool:
     return "smtp" in settings.EMAIL_BACKEND
 
 
-def connect_to_mail_server() -> Iterator[Finding]:
+def connect_to_mail_server() -> Iterator[DoctorFinding]:
     """The mail server accepts the log-in; no mail is sent."""
     if not sends_mail():
         return
@@ -176,15 +178,15 @@ def connect_to_mail_server() -> Iterator[Finding]:
     except (OSError, SMTPException) as error:
         text = _("The mail server %(host)s refuses: %(error)s") % {"host": settings.EMAIL_HOST, "error": _short(error)}
         advice = _("Correct EMAIL_URL, or ask the server's administrator.")
-        yield Finding(Area.MAIL, Level.FAILURE, text, advice)
+        yield DoctorFinding(Area.MAIL, Level.FAILURE, text, advice)
 
 
-def purge_cdn() -> Iterator[Finding]:
+def purge_cdn() -> Iterator[DoctorFinding]:
     """Each proxy accepts a purge, of a key that no page has."""
     for host, error in refused_purges(_PROBE_TAG).items():
         text = _("%(host)s refuses a purge: %(error)s") % {"host": host, "error": _short(error)}
         advice = _("Correct CDN_PURGE_URLS, CDN_PURGE_METHOD and CDN_PURGE_HEADER, or the access list of the proxy.")
-        yield Finding(Area.CDN, Level.FAILURE, text, advice)
+        yield DoctorFinding(Area.CDN, Level.FAILURE, text, advice)
 
 
 def _short(error: Exception) -> str:

@@ -27,7 +27,7 @@ from scheduling.services.leasing import complete_task as complete_task, fail_tas
 from scheduling.services.measuring import (
     LateHours as LateHours,
     Lateness as Lateness,
-    Refused as Refused,
+    RefusedWork as RefusedWork,
     lateness_by_hour as lateness_by_hour,
     overdue_before as overdue_before,
     refused_work as refused_work,

@@ -34,7 +34,7 @@ _MAX_COLLISIONS = 5  # attempts, when another process makes the same id or adds 
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NewTask:
     """A valid task that has no row yet."""
 
     task_type: str
@@ -46,7 +46,7 @@ class Draft:
     @classmethod
     def checked(
         cls, task_type: str, *, execute_time: datetime, parameters: Any, priority: int = 0, key: str | None = None
-    ) -> Draft:
+    ) -> NewTask:
         """A draft of these values. Raises `InvalidTask` or one of its children."""
         return cls(
             checked_task_type(task_type),
@@ -75,7 +75,7 @@ def add_task(
     otherwise its failed attempts start over. It is stored in the caller's transaction, and gone if that rolls back.
     Raises `InvalidTask` (or its child `NaiveTime`, `TimeOutOfRange`) and database errors.
     """
-    draft = Draft.checked(task_type, execute_time=execute_time, parameters=parameters, priority=priority, key=key)
+    draft = NewTask.checked(task_type, execute_time=execute_time, parameters=parameters, priority=priority, key=key)
     return _add([draft])[0]
 
 
@@ -88,12 +88,12 @@ def add_tasks(tasks: Iterable[Mapping[str, Any]]) -> list[TaskInfo]:
     return _add(drafts) if drafts else []
 
 
-def checked_drafts(tasks: Iterable[Mapping[str, Any]]) -> list[Draft]:
+def checked_drafts(tasks: Iterable[Mapping[str, Any]]) -> list[NewTask]:
     """Valid drafts. Raises `InvalidTask` with the position of the first that is invalid or repeats a key."""
     drafts = []
     for position, values in enumerate(tasks):
         try:
-            drafts.append(Draft.checked(**values))
+            drafts.append(NewTask.checked(**values))
         except (InvalidTask, TypeError) as error:
             kind = type(error) if isinstance(error, InvalidTask) else InvalidTask
             raise kind(_("task %(position)d: %(error)s") % {"position": position, "error": error}) from error
@@ -101,7 +101,7 @@ def checked_drafts(tasks: Iterable[Mapping[str, Any]]) -> list[Draft]:
     return drafts
 
 
-def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
+def _refuse_repeated_keys(drafts: Sequence[NewTask]) -> None:
     seen = set()
     for position, draft in enumerate(drafts):
         if draft.key is not None and (draft.task_type, draft.key) in seen:
@@ -110,7 +110,7 @@ def _refuse_repeated_keys(drafts: Sequence[Draft]) -> None:
         seen.add((draft.task_type, draft.key))
 
 
-def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
+def _add(drafts: Sequence[NewTask]) -> list[TaskInfo]:
     # Who loses the race for a key finds the winner's row the next time, and changes that one.
     for attempts_left in reversed(range(_MAX_COLLISIONS)):
         try:
@@ -124,7 +124,7 @@ def _add(drafts: Sequence[Draft]) -> list[TaskInfo]:
     raise AssertionError("unreachable")
 
 
-def _locked_by_key(drafts: Sequence[Draft]) -> dict[TypeAndKey, TaskInfo]:
+def _locked_by_key(drafts: Sequence[NewTask]) -> dict[TypeAndKey, TaskInfo]:
     """The pending tasks that the drafts' keys name, locked: a running one may not see what it would be told again."""
     keys: dict[str, list[str]] = {}
     for draft in drafts:
@@ -138,7 +138,7 @@ def _locked_by_key(drafts: Sequence[Draft]) -> dict[TypeAndKey, TaskInfo]:
     return found
 
 
-def write_drafts(drafts: Sequence[Draft], pending: Mapping[TypeAndKey, TaskInfo], *, now: datetime) -> list[TaskInfo]:
+def write_drafts(drafts: Sequence[NewTask], pending: Mapping[TypeAndKey, TaskInfo], *, now: datetime) -> list[TaskInfo]:
     """Write the rows in the caller's transaction; returns a task for each draft. `pending` has those of their keys.
 
     Raises `Collision` when one of these is no longer pending, and `IntegrityError` when another process makes the same
@@ -162,7 +162,7 @@ def write_drafts(drafts: Sequence[Draft], pending: Mapping[TypeAndKey, TaskInfo]
     return tasks
 
 
-def _new_task(draft: Draft, task_id: int, now: datetime) -> TaskInfo:
+def _new_task(draft: NewTask, task_id: int, now: datetime) -> TaskInfo:
     """As a loaded row, since `__init__` takes longer than the insert."""
     identity = task_id, draft.task_type, draft.priority, draft.execute_time, draft.parameters, draft.key
     version, attempts = 1, 0

@@ -133,7 +133,7 @@ def failing_by_type(limit: int = COUNT_LIMIT) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedWork:
     """Work that the database, or a worker's machine, refuses at present."""
 
     trouble: Trouble
@@ -142,7 +142,7 @@ class Refused:
     error: str  #: the database's error, which may name tables and values
 
 
-def refused_work(now: datetime) -> list[Refused]:
+def refused_work(now: datetime) -> list[RefusedWork]:
     """Work refused according to the heartbeats of live workers, and by a read-only database."""
     found: defaultdict[Trouble, list[dict[str, str]]] = defaultdict(list)
     for rows in WorkerHeartbeat.objects.alive(now).values_list("refused", flat=True):
@@ -150,7 +150,7 @@ def refused_work(now: datetime) -> list[Refused]:
             found[_trouble(row["trouble"])].append(row)
     refused = [_refused(trouble, rows) for trouble, rows in found.items()]
     if Trouble.READ_ONLY not in found and is_read_only():
-        refused.append(Refused(Trouble.READ_ONLY, frozenset(), None, ""))
+        refused.append(RefusedWork(Trouble.READ_ONLY, frozenset(), None, ""))
     return sorted(refused, key=lambda one: (one.since or now, one.trouble))
 
 
@@ -159,10 +159,10 @@ def _trouble(value: str) -> Trouble:
     return Trouble(value) if value in Trouble.values else Trouble.REFUSED
 
 
-def _refused(trouble: Trouble, rows: Sequence[dict[str, str]]) -> Refused:
+def _refused(trouble: Trouble, rows: Sequence[dict[str, str]]) -> RefusedWork:
     first = min(rows, key=lambda row: row["since"])
     types = frozenset(row["task_type"] for row in rows)
-    return Refused(trouble, types, datetime.fromisoformat(first["since"]), first["error"])
+    return RefusedWork(trouble, types, datetime.fromisoformat(first["since"]), first["error"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from scheduling.database import duplicates_collide, read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.services.adding import Draft, TypeAndKey, checked_drafts, write_drafts
+from scheduling.services.adding import NewTask, TypeAndKey, checked_drafts, write_drafts
 from scheduling.services.changing import close_cancelled
 
 
@@ -45,6 +45,6 @@ def _pending(keys: Mapping[str, Collection[str]]) -> dict[TypeAndKey, TaskInfo]:
     return {(task.task_type, task.key): task for task in rows if task.key in keys[task.task_type]}
 
 
-def _differs(draft: Draft, pending: Mapping[TypeAndKey, TaskInfo]) -> bool:
+def _differs(draft: NewTask, pending: Mapping[TypeAndKey, TaskInfo]) -> bool:
     task = pending.get((draft.task_type, draft.key))
     return task is None or draft.differs_from(task)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
-from articles.review.checks import NAMES
+from articles.review.checks import REVIEW_SETTINGS
 from bench.measures import MEASURES
 from scheduling.conf import Settings
 from tests.harness import base_dir
@@ -37,7 +37,7 @@ def test_engine_settings_are_described_with_their_defaults() -> None:
 
 def test_every_setting_of_the_review_is_described() -> None:
     described = set(re.findall(r"^\* `(REVIEW_\w+)`", read("docs/settings.md"), re.MULTILINE))
-    assert described == NAMES
+    assert described == REVIEW_SETTINGS
 
 
 def described_variables() -> dict[str, str]:

@@ -21,7 +21,7 @@ from articles.roles import Role
 from headline import env
 from headline.doctor import servers, surroundings
 from headline.doctor.examine import examine
-from headline.doctor.findings import Area, Finding, Level
+from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling.database import read_database_clock
 from scheduling.models import WorkerHeartbeat
 from tests.articles.factories import make_member, make_user
@@ -58,7 +58,7 @@ def _no_cron_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
 
-def found(area: Area, *, outward: bool = False) -> list[Finding]:
+def found(area: Area, *, outward: bool = False) -> list[DoctorFinding]:
     return [finding for finding in examine(outward=outward) if finding.area is area]
 
 

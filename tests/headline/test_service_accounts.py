@@ -19,7 +19,7 @@ from articles.roles import Role
 from headline.accounts.links import is_invited, link_of, may_have_link
 from headline.accounts.one_time_link import sign_in_link
 from headline.accounts.sign_in import SignInAdapter
-from headline.accounts.single_sign_on import Identity, Refused, admit
+from headline.accounts.single_sign_on import Identity, SignInRefused, admit
 from headline.api.models import ApiToken
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
@@ -70,7 +70,7 @@ def test_no_way_to_sign_in_lets_a_program_in(robot: User, settings: Any) -> None
         assert authenticate(None, username="wire", password=password) is None
     settings.SSO_ROLES = {"desk": Role.AUTHOR}
     identity = Identity("wire@example.org", is_confirmed=True, name="Wire", groups=frozenset({"desk"}))
-    with pytest.raises(Refused, match="program"):
+    with pytest.raises(SignInRefused, match="program"):
         admit(identity, linked=None)
     browser = Client()
     assert browser.post(sign_in_link(robot).removeprefix(settings.SITE_URL)).status_code == 403

@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from articles.desk.cover_field import CoverField
 from articles.desk.editor.assets import writing_media
-from articles.desk.editor.body_field import BodyField
+from articles.desk.editor.body_field import BodyFormField
 from articles.desk.editor.merge import PARAGRAPH, Merge
 from articles.desk.time_field import ZonedTimeField
 from articles.desk.transitions import is_transition_button
@@ -32,7 +32,7 @@ from articles.text import foreign_tags, one_line
 _COMMA = re.compile("[,，、\n]")  # noqa: RUF001 (Chinese commas)
 
 
-class LineField(forms.CharField):
+class LineFormField(forms.CharField):
     """A text on one line, also in a widget that wraps; without anything to see it is empty."""
 
     def to_python(self, value: Any) -> str:
@@ -69,7 +69,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     refusal: ArticleError | None = None
     restored: Typed | None = None
 
-    body = BodyField(label=_("Body"), required=False, max_length=BODY_LENGTH)
+    body = BodyFormField(label=_("Body"), required=False, max_length=BODY_LENGTH)
     publish_at = ZonedTimeField(
         label=_("Publish at"), required=False, help_text=_("The article goes live at this time once it is approved.")
     )
@@ -112,7 +112,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Article
         fields = "__all__"  # noqa: DJ007 (the screen names its fields; status and stamps are never among them)
-        field_classes = dict.fromkeys(LINES, LineField)
+        field_classes = dict.fromkeys(LINES, LineFormField)
         widgets = {
             "title": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": pgettext_lazy("of an article", "Headline")}),
             "summary": UnfoldAdminTextareaWidget({"rows": 1, "placeholder": _("Summary")}),

@@ -41,7 +41,7 @@ BUILT_IN: list[tuple[str, str | Promise]] = [
 
 
 @dataclass(frozen=True)
-class Tab:
+class ViewTab:
     """A view above the list."""
 
     name: str
@@ -85,7 +85,7 @@ def tabs(request: HttpRequest) -> dict[str, Any]:
     user: Any = request.user
     saved = SavedView.objects.shown_to(user)
     now = read_database_clock()
-    built_in = [Tab(str(name), f"?{query}", query == shown, _count(query, now)) for query, name in BUILT_IN]
+    built_in = [ViewTab(str(name), f"?{query}", query == shown, _count(query, now)) for query, name in BUILT_IN]
     return {
         "tabs": [*built_in, *(_tab(view, shown, user) for view in saved)],
         "shown_query": shown,
@@ -178,9 +178,9 @@ def _reader(request: HttpRequest) -> Any:
     return request.user
 
 
-def _tab(view: SavedView, shown: str, user: Any) -> Tab:
+def _tab(view: SavedView, shown: str, user: Any) -> ViewTab:
     owner = "" if view.owner_id == user.pk else named(view.owner)
-    return Tab(view.name, f"?{view.query}", view.query == shown, owner=owner)
+    return ViewTab(view.name, f"?{view.query}", view.query == shown, owner=owner)
 
 
 def _count(query: str, now: datetime) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _, ngettext
 
-from articles.checks import Problem, problems
+from articles.checks import DraftProblem, problems
 from articles.desk.editor.checks import draft_of
-from articles.desk.editor.time_hints import SHOWN, conflict, late, near, time_in_words
+from articles.desk.editor.time_hints import MAX_HINTS, conflict, late, near, time_in_words
 from articles.models import Article, BulkAction
 
 CHECKED = 20
@@ -39,12 +39,12 @@ class ScheduleHints:
         yield from late(self.at, self.now)
         yield from self._together()
         others = near(self._articles().values("channel"), self.at, self.now).exclude(pk__in=self._ids())
-        yield from (conflict(other, self.now) for other in others[:SHOWN])
-        if (more := others.count() - SHOWN) > 0:
+        yield from (conflict(other, self.now) for other in others[:MAX_HINTS])
+        if (more := others.count() - MAX_HINTS) > 0:
             text = ngettext("%d more at nearly the same time.", "%d more at nearly the same time.", more)
             yield text % more
 
-    def checks(self) -> list[tuple[Article, list[Problem]]]:
+    def checks(self) -> list[tuple[Article, list[DraftProblem]]]:
         """The first articles with open checks."""
         related = ("channel", "author", "update__approved", "update__draft")
         articles = self._articles().select_related(*related).order_by("pk")[:CHECKED]
@@ -59,11 +59,11 @@ class ScheduleHints:
         """The channels in which several of the chosen articles go live at once."""
         channels = self._articles().filter(channel__isnull=False).order_by().values_list("channel__name")
         several = channels.annotate(number=Count("pk")).filter(number__gt=1).order_by("-number", "channel")
-        for name, number in several[:SHOWN]:
+        for name, number in several[:MAX_HINTS]:
             text = _("%(number)d of the selected articles go live in “%(channel)s” at this time.")
             yield text % {"number": number, "channel": name}
 
-    def _problems(self, article: Article) -> list[Problem]:
+    def _problems(self, article: Article) -> list[DraftProblem]:
         """Without those of the time, which the question asks for itself."""
         draft = replace(draft_of(article), publish_at=self.at)
         return [problem for problem in problems(draft) if problem.field != "publish_at"]

@@ -33,9 +33,9 @@ from articles.publishing import (
 from articles.workflow import TRANSITIONS, Input, Transition
 from scheduling.database import read_database_clock
 
-SHOWN = 200  # refused articles on the page; the others are counted
+MAX_REFUSALS = 200  # refused articles on the page; the others are counted
 NAMED = 10  # selected articles that the confirmation names
-KEPT = 20  # bulk actions in a user's list
+MAX_BULK_ACTIONS = 20  # bulk actions in a user's list
 
 _FORMS: dict[Input, type[Form]] = {Input.TIME: ScheduleForm, Input.MINUTES: RescheduleForm}
 
@@ -131,7 +131,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 def mine(request: HttpRequest) -> HttpResponse:
     """The user's latest bulk actions."""
     now = read_database_clock()
-    bulk_actions = BulkAction.objects.of(request.user).filter(started_at__isnull=False)[:KEPT]
+    bulk_actions = BulkAction.objects.of(request.user).filter(started_at__isnull=False)[:MAX_BULK_ACTIONS]
     rows = [
         (bulk_action, title_of(bulk_action), bulk_action.counts(), may_be_undone(bulk_action, now))
         for bulk_action in bulk_actions
@@ -200,13 +200,13 @@ def _planned(revision: Revision | None) -> datetime | None:
 
 def _state(bulk_action: BulkAction) -> dict[str, Any]:
     counts = bulk_action.counts()
-    refused = bulk_action.items.filter(state=BulkActionItem.State.REFUSED).order_by("pk")[:SHOWN]
+    refused = bulk_action.items.filter(state=BulkActionItem.State.REFUSED).order_by("pk")[:MAX_REFUSALS]
     return {
         **counts,
         "handled": counts["done"] + counts["refused"],
         "sentence": _sentence(bulk_action, counts),
         "refusals": list(refused),
-        "more_refusals": max(counts["refused"] - SHOWN, 0),
+        "more_refusals": max(counts["refused"] - MAX_REFUSALS, 0),
         "may_undo": may_be_undone(bulk_action, read_database_clock()),
         "undone_by": getattr(bulk_action, "undone_by", None),
     }

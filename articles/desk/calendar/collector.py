@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import get_language
 
-from articles.desk.calendar.entries import Entry
+from articles.desk.calendar.entries import CalendarEntry
 from articles.desk.calendar.parameters import Choice
 from articles.publishing import Actor
 from scheduling.services import overdue_before
@@ -40,5 +40,5 @@ class Collector(ABC):
         return f"{article_id}".join(self._address)
 
     @abstractmethod
-    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], CalendarEntry]) -> None:
         """Add an entry for each of `rows` whose field `time` is in the period; a constant number of queries."""

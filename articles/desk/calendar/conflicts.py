@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models import F, Q, Window
 from django.db.models.functions import Lag, Lead
 
-from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.entries import CalendarEntry, EntryKind, Mark
 from articles.desk.calendar.grid import Sheet, UnitOf
 from articles.models import Article
 from articles.workflow import UNAPPROVED, WAITING
@@ -28,8 +28,8 @@ def mark_conflicts(sheet: Sheet) -> None:
             entry.marks += (Mark.CONFLICT,)
 
 
-def _may_conflict(entry: Entry) -> bool:
-    return entry.kind is Kind.PUBLISH and bool(entry.channel)
+def _may_conflict(entry: CalendarEntry) -> bool:
+    return entry.kind is EntryKind.PUBLISH and bool(entry.channel)
 
 
 def _conflicting(shown: Mapping[int, datetime]) -> set[int]:

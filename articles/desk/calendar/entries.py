@@ -20,7 +20,7 @@ def label(member: Choices, language: str | None) -> str:
     return str(member.label)
 
 
-class Kind(TextChoices):
+class EntryKind(TextChoices):
     """The event."""
 
     PUBLISH = "publish", _("Goes live")
@@ -33,7 +33,7 @@ class Kind(TextChoices):
     RELEASED = "released", _("Release published")
 
 
-OVER = frozenset({Kind.PUBLISHED, Kind.UNPUBLISHED, Kind.RELEASED})
+OVER = frozenset({EntryKind.PUBLISHED, EntryKind.UNPUBLISHED, EntryKind.RELEASED})
 
 
 class Mark(TextChoices):
@@ -65,11 +65,11 @@ LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(eq=False)
-class Entry:
+class CalendarEntry:
     """An entry. Movable ones carry the time at which the user has `seen` them."""
 
     key: str  #: names the movable time, such as "publish_at:12"
-    kind: Kind
+    kind: EntryKind
     at: datetime
     title: str
     address: str = ""  #: URL of its form

@@ -15,13 +15,13 @@ from django.db.models import Count, Func, IntegerField, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from articles.desk.calendar.collector import Collector, Row
-from articles.desk.calendar.entries import Entry, Mark
+from articles.desk.calendar.entries import CalendarEntry, Mark
 from articles.desk.calendar.parameters import Choice
-from articles.desk.calendar.period import Span, View
+from articles.desk.calendar.period import TimeSpan, View
 from articles.publishing import Actor
 from scheduling.database import among
 
-SHOWN = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
+ENTRIES_PER_SLOT = {View.MONTH: 5, View.WEEK: 3, View.DAY: 12}
 """Entries shown in a slot (a day of a month, otherwise an hour) before it folds."""
 NEAR = 50
 """Entries shown in the present hour and the next one, which matter most."""
@@ -35,9 +35,9 @@ HOUR = timedelta(hours=1)
 class Slot:
     """A span with its entries."""
 
-    span: Span
+    span: TimeSpan
     limit: int
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[CalendarEntry] = field(default_factory=list)
     total: int = 0
 
     @property
@@ -76,11 +76,11 @@ class Sheet(Collector):
         self._unit = timedelta(seconds=gcd(*(int((end - self._start).total_seconds()) for end in self._ends)))
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CalendarEntry]:
         """All shown entries."""
         return [entry for slot in self.slots for entry in slot.entries]
 
-    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], CalendarEntry]) -> None:
         """Add the first entries of each slot: one query for their keys and the counts, one for the rows shown."""
         shown = self._first_of_each_slot(rows, time)
         for row in rows.filter(pk__in=among(shown)) if shown else ():
@@ -116,14 +116,14 @@ class Sheet(Collector):
         first = ranked.filter(place__lte=max(slot.limit for slot in self.slots)).order_by()
         return sorted(first.values_list("pk", "unit", "place", "number"), key=itemgetter(1, 2))
 
-    def _limit(self, span: Span) -> int:
+    def _limit(self, span: TimeSpan) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open
         if is_open:
             return OPEN
         is_near = span.hour is not None and span.start < self.now + HOUR and self.now < span.end
-        return NEAR if is_near else SHOWN[self.choice.view]
+        return NEAR if is_near else ENTRIES_PER_SLOT[self.choice.view]
 
 
-def _place(entry: Entry) -> tuple[bool, datetime, int, str]:
+def _place(entry: CalendarEntry) -> tuple[bool, datetime, int, str]:
     """Sort key: overdue ones, then time, then creation order (keys end with an ID, so longer ones are newer)."""
     return Mark.OVERDUE not in entry.marks, entry.at, len(entry.key), entry.key

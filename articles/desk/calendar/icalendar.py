@@ -13,7 +13,7 @@ from icalendar import STATUS, TRANSP, Calendar, vDuration
 
 from articles.audit import Action
 from articles.desk.calendar.collector import Collector, Row
-from articles.desk.calendar.entries import Entry, Kind, Mark, label
+from articles.desk.calendar.entries import CalendarEntry, EntryKind, Mark, label
 from articles.desk.calendar.parameters import Choice
 from articles.desk.calendar.reschedule import Moment, time_of
 from articles.desk.calendar.sources import COLUMNS, SOURCES, entry_about, release_entry
@@ -23,7 +23,7 @@ from articles.publishing import Actor
 
 BACK, AHEAD = timedelta(days=30), timedelta(days=365)
 """Range of the feed."""
-MOST = 2000
+MAX_EVENTS = 2000
 """Maximum entries per source in each direction, nearest first."""
 _LENGTH = 75  # bytes of a line
 REFRESH = timedelta(minutes=15)
@@ -35,13 +35,13 @@ class FeedCollector(Collector):
 
     def __init__(self, choice: Choice, *, by: Actor, now: datetime) -> None:
         super().__init__(choice, by=by, now=now)
-        self.entries: list[Entry] = []
+        self.entries: list[CalendarEntry] = []
 
-    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], Entry]) -> None:
+    def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], CalendarEntry]) -> None:
         """Add an entry for each row in the range: two queries."""
         ahead = rows.filter(**{f"{time}__gte": self.now, f"{time}__lt": self.now + AHEAD}).order_by(time, "pk")
         behind = rows.filter(**{f"{time}__gte": self.now - BACK, f"{time}__lt": self.now}).order_by(f"-{time}", "-pk")
-        self.entries += [entry(row, self) for row in (*ahead[:MOST], *behind[:MOST])]
+        self.entries += [entry(row, self) for row in (*ahead[:MAX_EVENTS], *behind[:MAX_EVENTS])]
 
 
 def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
@@ -92,7 +92,7 @@ def _last_times(since: datetime) -> dict[tuple[Moment, int], tuple[datetime, Aud
     shown = lost | Q(action=Action.UPDATED) | Q(details__has_any_keys=[*Moment])
     rows = AuditEntry.objects.filter(shown, at__gte=since, article_id__isnull=False).latest_first()
     last: dict[tuple[Moment, int], tuple[datetime, AuditEntry]] = {}
-    for entry in reversed(rows[:MOST]):
+    for entry in reversed(rows[:MAX_EVENTS]):
         article = entry.article_id or 0
         last |= {(moment, article): (time, entry) for moment, time in _times_in(entry)}
         if entry.action == Action.UPDATED and (Moment.UPDATE, article) in last:
@@ -112,26 +112,26 @@ def _times_in(entry: AuditEntry) -> Iterator[tuple[Moment, datetime]]:
         yield Moment.UPDATE, datetime.fromisoformat(time)
 
 
-def _unpublished(article: Article, collector: Collector) -> Entry:
+def _unpublished(article: Article, collector: Collector) -> CalendarEntry:
     return entry_about(
-        collector, article, Kind.PUBLISH, article.goes_live_at or collector.now, Moment.PUBLISH, is_cancelled=True
+        collector, article, EntryKind.PUBLISH, article.goes_live_at or collector.now, Moment.PUBLISH, is_cancelled=True
     )
 
 
-def _not_unpublished(article: Article, collector: Collector) -> Entry:
+def _not_unpublished(article: Article, collector: Collector) -> CalendarEntry:
     return entry_about(
         collector,
         article,
-        Kind.UNPUBLISHING,
+        EntryKind.UNPUBLISHING,
         article.unpublish_at or collector.now,
         Moment.UNPUBLISH,
         is_cancelled=True,
     )
 
 
-def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> Entry:
+def _as_it_was(moment: Moment, time: datetime, entry: AuditEntry) -> CalendarEntry:
     """The cancelled event, or an update whose time is cleared because it went live."""
-    return Entry(
+    return CalendarEntry(
         key=f"{moment}:{entry.article_id}",
         kind=KINDS[moment],
         at=time,
@@ -148,7 +148,7 @@ def _versions(name: str, keys: Collection[int]) -> Mapping[int | None, int]:
     return dict(counted.annotate(Count("id")))
 
 
-def _event(entry: Entry, version: int) -> bytes:
+def _event(entry: CalendarEntry, version: int) -> bytes:
     """An entry as an event without duration. Its UID is event and article, and stays when it is rescheduled.
 
     Written here, because the library takes a millisecond for each of thousands.
@@ -173,7 +173,7 @@ def _event(entry: Entry, version: int) -> bytes:
     return b"".join(content_line(f"{name}:{value}") for name, value in values.items() if value)
 
 
-def _status(entry: Entry) -> str:
+def _status(entry: CalendarEntry) -> str:
     if entry.is_cancelled:
         return STATUS.CANCELLED.value
     return STATUS.TENTATIVE.value if Mark.AT_RISK in entry.marks else STATUS.CONFIRMED.value

@@ -8,20 +8,20 @@ from datetime import date, datetime, time
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from articles.desk.calendar.entries import Entry
+from articles.desk.calendar.entries import CalendarEntry
 from articles.desk.calendar.grid import Sheet, Slot
 from articles.desk.calendar.period import DAY, Peculiarity, Period, View
 from articles.text import zone_label
 
 
 @dataclass(frozen=True)
-class Cell:
+class CalendarSlot:
     """A slot on the page, a drop target."""
 
     wall: str  #: its start as wall time, such as "2026-11-23" or "2026-11-23T14:00"
     hour: int | None
-    earlier: list[Entry]  #: before the line of the present time
-    later: list[Entry]
+    earlier: list[CalendarEntry]  #: before the line of the present time
+    later: list[CalendarEntry]
     has_now: bool
     peculiarity: str
     hidden: int
@@ -39,7 +39,7 @@ class DrawnDay:
     is_past: bool
     is_beside: bool
     address: str  #: shows this day alone
-    cells: list[Cell]
+    cells: list[CalendarSlot]
 
     @property
     def is_empty(self) -> bool:
@@ -89,12 +89,12 @@ def days(sheet: Sheet) -> list[DrawnDay]:
     ]
 
 
-def _cell(slot: Slot, sheet: Sheet, address: str) -> Cell:
+def _cell(slot: Slot, sheet: Sheet, address: str) -> CalendarSlot:
     span = slot.span
     has_now = span.hour is not None and span.start <= sheet.now < span.end
     wall = span.day.isoformat() if span.hour is None else f"{span.day}T{span.hour:02}:00"
     peculiarity = span.peculiarity
-    return Cell(
+    return CalendarSlot(
         wall=wall,
         hour=span.hour,
         earlier=[entry for entry in slot.entries if has_now and entry.at <= sheet.now],

@@ -34,7 +34,7 @@ class Peculiarity(Enum):
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """A day or hour in wall time; `start` and `end` are instants in UTC."""
 
     start: datetime
@@ -90,11 +90,11 @@ class Period:
         """Whether a day belongs to a neighbouring month."""
         return self.view is View.MONTH and day.month != self.day.month
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[TimeSpan]:
         """The slots, contiguous: days of a month, hours of a week or day."""
         walls = [*self._walls(), (self.last + DAY, None)]
         instants = [_instant(day, hour or 0) for day, hour in walls]
-        return [Span(start, end, *wall) for (start, end), wall in zip(pairwise(instants), walls, strict=False)]
+        return [TimeSpan(start, end, *wall) for (start, end), wall in zip(pairwise(instants), walls, strict=False)]
 
     def _walls(self) -> Iterator[tuple[date, int | None]]:
         hours = [None] if self.view is View.MONTH else range(24)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.desk.articles.forms import VersionField
-from articles.desk.calendar.subjects import Subject, subject_named
+from articles.desk.calendar.subjects import MovableSubject, subject_named
 from articles.desk.time_field import ZonedTimeField, two_times
 from articles.exceptions import ArticleError, NotAllowed, TimePast
 from articles.limits import ADDRESS_LENGTH, ENTRY_KEY_LENGTH
@@ -31,7 +31,7 @@ class SubjectField(forms.CharField):
         return subject_named(super().clean(value))
 
 
-class RescheduleForm(forms.Form):
+class RescheduleEntryForm(forms.Form):
     """An entry and its new time."""
 
     key = SubjectField(max_length=ENTRY_KEY_LENGTH, widget=forms.HiddenInput)
@@ -76,12 +76,12 @@ class Answer:
         }
 
 
-def response_to(form: RescheduleForm, request: HttpRequest) -> Answer:
+def response_to(form: RescheduleEntryForm, request: HttpRequest) -> Answer:
     """Process the form. Asks about a time that is past or occurs twice."""
     if not form.is_valid():
         return _misunderstood(form)
     asked = form.cleaned_data
-    subject: Subject = asked["key"]
+    subject: MovableSubject = asked["key"]
     try:
         if "now" in request.POST:
             return _do_now(subject, asked["seen"], request)
@@ -106,7 +106,7 @@ def undo(request: HttpRequest) -> Answer:
         return Answer(str(refusal), refusal.code)
 
 
-def reschedule_subject(subject: Subject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
+def reschedule_subject(subject: MovableSubject, to: datetime, seen: datetime, request: HttpRequest) -> Answer:
     """Reschedule it, and remember that for `undo`."""
     _require_sight(subject, request)
     subject.reschedule(to, seen=seen, by=request.user)
@@ -115,20 +115,20 @@ def reschedule_subject(subject: Subject, to: datetime, seen: datetime, request: 
     return Answer(_("“%(title)s” is rescheduled to %(time)s.") % words)
 
 
-def _require_sight(subject: Subject, request: HttpRequest) -> None:
+def _require_sight(subject: MovableSubject, request: HttpRequest) -> None:
     """Raise `NotAllowed` before an error names what the user may not see."""
     if not subject.may_be_seen(request.user):
         raise NotAllowed
 
 
-def _do_now(subject: Subject, seen: datetime, request: HttpRequest) -> Answer:
+def _do_now(subject: MovableSubject, seen: datetime, request: HttpRequest) -> Answer:
     _require_sight(subject, request)
     subject.do_now(seen=seen, by=request.user)
     request.session.pop(LAST_RESCHEDULED, None)
     return Answer(_("“%(title)s” is published.") % {"title": subject.title})
 
 
-def _misunderstood(form: RescheduleForm) -> Answer:
+def _misunderstood(form: RescheduleEntryForm) -> Answer:
     """The first form error; an hour that occurs twice is a question."""
     errors = form.errors.as_data()
     fault = next(iter(errors.values()))[0]
@@ -139,7 +139,7 @@ def _misunderstood(form: RescheduleForm) -> Answer:
     return Answer(message, "ambiguous", tuple(choices))
 
 
-def _past(subject: Subject, refusal: TimePast, by: Actor) -> Answer:
+def _past(subject: MovableSubject, refusal: TimePast, by: Actor) -> Answer:
     reloaded = subject_named(subject.key)  # the refusal left its new time in the instance
     transition = reloaded.transition_at_once(by)
     if transition is None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from articles.desk.calendar.collector import Collector
-from articles.desk.calendar.entries import Entry, Kind, Mark, label
+from articles.desk.calendar.entries import CalendarEntry, EntryKind, Mark, label
 from articles.desk.calendar.reschedule import Moment
 from articles.models import (
     GOES_LIVE_COLUMNS,
@@ -98,53 +98,55 @@ def _to_come(collector: Collector) -> Q:
     return Q(status__in=UNAPPROVED) | waiting
 
 
-def _going_live(article: Article, collector: Collector) -> Entry:
+def _going_live(article: Article, collector: Collector) -> CalendarEntry:
     at, seen = article.goes_live_at or collector.now, article.publish_at
     marks = _marks(at, collector, is_approved=article.is_waiting)
-    return entry_about(collector, article, Kind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
+    return entry_about(collector, article, EntryKind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
 
 
-def _published(article: Article, collector: Collector) -> Entry:
-    return entry_about(collector, article, Kind.PUBLISHED, article.goes_live_at or collector.now, Moment.PUBLISH)
+def _published(article: Article, collector: Collector) -> CalendarEntry:
+    return entry_about(collector, article, EntryKind.PUBLISHED, article.goes_live_at or collector.now, Moment.PUBLISH)
 
 
-def _end_of_embargo(article: Article, collector: Collector) -> Entry:
+def _end_of_embargo(article: Article, collector: Collector) -> CalendarEntry:
     at = article.embargo_until or collector.now
     is_held = article.publish_at is not None and article.publish_at < at
     marks = _marks(at, collector, is_approved=article.is_waiting) if is_held else ()
     note = _("will go live") if is_held else ""
     seen = article.embargo_until if at > collector.now else None
-    return entry_about(collector, article, Kind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
+    return entry_about(collector, article, EntryKind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)
 
 
-def _leaving(article: Article, collector: Collector) -> Entry:
+def _leaving(article: Article, collector: Collector) -> CalendarEntry:
     at, seen = article.unpublish_at or collector.now, article.unpublish_at
-    return entry_about(collector, article, Kind.UNPUBLISHING, at, Moment.UNPUBLISH, seen=seen)
+    return entry_about(collector, article, EntryKind.UNPUBLISHING, at, Moment.UNPUBLISH, seen=seen)
 
 
-def _unpublished(article: Article, collector: Collector) -> Entry:
-    return entry_about(collector, article, Kind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.UNPUBLISH)
+def _unpublished(article: Article, collector: Collector) -> CalendarEntry:
+    return entry_about(
+        collector, article, EntryKind.UNPUBLISHED, article.unpublish_at or collector.now, Moment.UNPUBLISH
+    )
 
 
-def _update(update: Update, collector: Collector) -> Entry:
+def _update(update: Update, collector: Collector) -> CalendarEntry:
     at, changed = update.publish_at or collector.now, update.updated_at
     marks = _marks(at, collector, is_approved=update.approved_id is not None)
     entry = entry_about(
-        collector, update.article, Kind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed
+        collector, update.article, EntryKind.UPDATE, at, Moment.UPDATE, seen=at, marks=marks, changed=changed
     )
     if update.headline == entry.title:
         return entry
     return replace(entry, title=update.headline, note=_("replaces “%(title)s”") % {"title": entry.title})
 
 
-def release_entry(release: Release, collector: Collector) -> Entry:
+def release_entry(release: Release, collector: Collector) -> CalendarEntry:
     """An entry about a release, movable while it is scheduled."""
     at, status = release.publish_at or collector.now, release.status
     is_out, is_scheduled = status == Release.Status.PUBLISHED, status == Release.Status.SCHEDULED
     marks = () if is_out else _marks(at, collector, is_approved=is_scheduled)
-    return Entry(
+    return CalendarEntry(
         key=f"release:{release.pk}",
-        kind=Kind.RELEASED if is_out else Kind.RELEASE,
+        kind=EntryKind.RELEASED if is_out else EntryKind.RELEASE,
         at=at,
         title=release.name,
         address=reverse("admin:articles_release_change", args=[release.pk]),
@@ -182,7 +184,7 @@ def _lateness(went_out: datetime | None, due: datetime) -> str:
 def entry_about(
     collector: Collector,
     article: Article,
-    kind: Kind,
+    kind: EntryKind,
     at: datetime,
     moment: Moment,
     *,
@@ -191,10 +193,10 @@ def entry_about(
     note: str = "",
     changed: datetime | None = None,
     is_cancelled: bool = False,
-) -> Entry:
+) -> CalendarEntry:
     """An entry about an article, movable if `seen` is given."""
     author, (state, state_label) = article.author, _state_of(article, collector)
-    return Entry(
+    return CalendarEntry(
         key=f"{moment}:{article.pk}",
         kind=kind,
         at=at,

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from articles.desk.calendar import reschedule
-from articles.desk.calendar.entries import Kind
+from articles.desk.calendar.entries import EntryKind
 from articles.desk.calendar.reschedule import AT_ONCE, Moment, time_of
 from articles.desk.transitions import may_take
 from articles.models import Article, Release
@@ -23,19 +23,19 @@ from scheduling.database import read_database_clock
 
 RELEASE = "release"
 KINDS = {
-    Moment.PUBLISH: Kind.PUBLISH,
-    Moment.UPDATE: Kind.UPDATE,
-    Moment.UNPUBLISH: Kind.UNPUBLISHING,
-    Moment.EMBARGO: Kind.EMBARGO,
+    Moment.PUBLISH: EntryKind.PUBLISH,
+    Moment.UPDATE: EntryKind.UPDATE,
+    Moment.UNPUBLISH: EntryKind.UNPUBLISHING,
+    Moment.EMBARGO: EntryKind.EMBARGO,
 }
 
 
-class Subject(ABC):
+class MovableSubject(ABC):
     """A subject with a movable time. Its methods raise `ArticleError`."""
 
     key: str  #: its name, such as "publish_at:12"
     title: str
-    kind: Kind
+    kind: EntryKind
     time: datetime | None  #: the stored one
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Subject(ABC):
         return f"{self.kind.label}: {format_time_exactly(self.time) if self.time else '—'}"
 
 
-class ArticleTime(Subject):
+class ArticleTime(MovableSubject):
     """A time of an article."""
 
     def __init__(self, moment: Moment, article: Article) -> None:
@@ -85,10 +85,10 @@ class ArticleTime(Subject):
         return TRANSITIONS[transition].label if may_take(transition, by, self.article) else None
 
 
-class ReleaseTime(Subject):
+class ReleaseTime(MovableSubject):
     """The time of a release."""
 
-    kind = Kind.RELEASE
+    kind = EntryKind.RELEASE
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -110,7 +110,7 @@ class ReleaseTime(Subject):
         return transition.label if self.release.status in transition.sources and allows(RIGHT, by) else None
 
 
-def subject_named(key: str) -> Subject:
+def subject_named(key: str) -> MovableSubject:
     """The subject with the key "publish_at:12" or "release:3". Raises `ValidationError`."""
     kind, _colon, pk = key.partition(":")
     if kind not in [RELEASE, *Moment] or not (pk.isascii() and pk.isdecimal() and len(pk) < 19):

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from articles.desk.calendar.entries import Entry, Kind, Mark
+from articles.desk.calendar.entries import CalendarEntry, EntryKind, Mark
 from articles.desk.calendar.grid import Sheet
 from articles.desk.calendar.period import DAY
 from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED
@@ -69,9 +69,9 @@ def _to_come(sheet: Sheet) -> Iterator[datetime]:
     yield timezone.make_aware(datetime.combine(timezone.localtime(sheet.now).date() + DAY, time()))
 
 
-def _is_awaited(entry: Entry, now: datetime) -> bool:
+def _is_awaited(entry: CalendarEntry, now: datetime) -> bool:
     """Whether a worker has yet to do what is due."""
-    return entry.kind in (Kind.UPDATE, Kind.RELEASE) and entry.at <= now and Mark.AT_RISK not in entry.marks
+    return entry.kind in (EntryKind.UPDATE, EntryKind.RELEASE) and entry.at <= now and Mark.AT_RISK not in entry.marks
 
 
 def _number(moment: datetime) -> str:

@@ -18,11 +18,11 @@ from django.views.decorators.http import require_POST, require_safe
 from articles.desk.calendar import layout
 from articles.desk.calendar.base import page, require_look, users
 from articles.desk.calendar.conflicts import mark_conflicts
-from articles.desk.calendar.entries import Kind, Mark
+from articles.desk.calendar.entries import EntryKind, Mark
 from articles.desk.calendar.grid import Sheet
 from articles.desk.calendar.parameters import Choice, read_date
 from articles.desk.calendar.period import View
-from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, RescheduleForm, response_to, undo
+from articles.desk.calendar.reschedule_form import LAST_RESCHEDULED, Answer, RescheduleEntryForm, response_to, undo
 from articles.desk.calendar.sources import SOURCES
 from articles.desk.calendar.subjects import subject_named
 from articles.desk.calendar.version import answer_if_unchanged, following_of
@@ -64,7 +64,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "today": f"{choice.address(day=timezone.localtime(now).date())}#now",
         "channels": Channel.objects.all(),
         "people": users(),
-        "kinds": Kind,
+        "kinds": EntryKind,
         "marks": Mark,
         "here": choice.address(),
         "reschedule_address": f"{reverse('calendar-reschedule')}?back={quote(choice.address())}&key=",
@@ -78,8 +78,8 @@ def reschedule(request: HttpRequest) -> HttpResponse:
     """Reschedule form for keyboard and touch; the script posts to it, too."""
     require_look(request)
     if request.method != "POST":
-        return _form(request, RescheduleForm(initial=_initial(request)))
-    form = RescheduleForm(request.POST)
+        return _form(request, RescheduleEntryForm(initial=_initial(request)))
+    form = RescheduleEntryForm(request.POST)
     answer = response_to(form, request)
     if request.headers.get("Accept") == "application/json":
         return JsonResponse(answer.as_json(), status=STATUSES.get(answer.code, HTTPStatus.CONFLICT))
@@ -108,7 +108,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"key": subject.key, "seen": subject.time, "at": subject.time, "back": request.GET.get("back", "")}
 
 
-def _form(request: HttpRequest, form: RescheduleForm, answer: Answer | None = None) -> HttpResponse:
+def _form(request: HttpRequest, form: RescheduleEntryForm, answer: Answer | None = None) -> HttpResponse:
     back = form["back"].value() or ""
     try:
         subject = subject_named(form["key"].value() or "")

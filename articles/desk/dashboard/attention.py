@@ -18,7 +18,7 @@ from articles.workflow import Transition
 
 Status = Article.Status
 
-SHOWN = 6
+MAX_WAITING = 6
 _COUNTED = 100  # rows; more are "many"
 
 
@@ -33,8 +33,10 @@ class Pile:
     @classmethod
     def of(cls, articles: QuerySet[Article]) -> Pile:
         """Read the first few, and count up to `_COUNTED`."""
-        shown = list(articles.select_related("channel", "author", "soft_lock__user", "update").defer("body")[:SHOWN])
-        if len(shown) < SHOWN:
+        shown = list(
+            articles.select_related("channel", "author", "soft_lock__user", "update").defer("body")[:MAX_WAITING]
+        )
+        if len(shown) < MAX_WAITING:
             return cls(shown, len(shown))
         count = len(articles.values_list("pk")[: _COUNTED + 1])
         return cls(shown, min(count, _COUNTED), more=count > _COUNTED)
@@ -76,7 +78,7 @@ def _for_reviewer(by: Actor, now: datetime) -> Pile:
     if not getattr(by, "is_superuser", False):
         waiting = waiting.exclude(author=by.pk)
     found = sorted(_all_of(waiting), key=lambda article: (_turn(article, by, now), article.changed_at))
-    return Pile(found[:SHOWN], min(len(found), _COUNTED), more=len(found) > _COUNTED)
+    return Pile(found[:MAX_WAITING], min(len(found), _COUNTED), more=len(found) > _COUNTED)
 
 
 def _in_review_ids() -> Collection[int]:

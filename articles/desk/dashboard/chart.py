@@ -16,7 +16,7 @@ from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.services import LateHours, Lateness, lateness_by_hour
 
 HOURS = 24
-KEPT = 60  # seconds for which a chart is cached
+CHART_TTL = 60  # seconds for which a chart is cached
 WIDTH, HEIGHT = 720, 160  # of the plot area, in drawing units
 FIRST, LAST = 1.0, 100_000.0  # milliseconds at the foot and at the top; the scale is logarithmic
 _KEY = "articles.desk.lateness"
@@ -24,7 +24,7 @@ _TRANSITION, _BAR, _THICK = WIDTH / HOURS, 14, 4
 
 
 @dataclass(frozen=True)
-class Column:
+class HourColumn:
     """The tasks of an hour; heights are in drawing units from the top."""
 
     x: float
@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
+class Gridline:
     """A gridline."""
 
     y: float
@@ -55,15 +55,15 @@ class Chart:
     """The chart."""
 
     sentence: str
-    columns: list[Column]
-    lines: list[Line]
+    columns: list[HourColumn]
+    lines: list[Gridline]
     hours: list[tuple[float, str]]
     is_sample: bool
 
 
 def chart(now: datetime) -> Chart:
     """The chart of the last 24 hours."""
-    found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, (*OF_ARTICLES, RELEASE)), KEPT)
+    found: Any = cache.get_or_set(_KEY, lambda: lateness_by_hour(now, HOURS, (*OF_ARTICLES, RELEASE)), CHART_TTL)
     return Chart(_sentence(found.total), list(_columns(found)), _lines(), _hours(found), found.is_sample)
 
 
@@ -92,11 +92,11 @@ def _unmeasured(count: int) -> Iterable[str]:
         yield ngettext("The delay of %d was not measured.", "The delays of %d were not measured.", count) % count
 
 
-def _columns(found: LateHours) -> Iterable[Column]:
+def _columns(found: LateHours) -> Iterable[HourColumn]:
     for number, (begin, late) in enumerate(found.hours):
         if late.p50 is None or late.p99 is None or late.max is None:
             continue
-        yield Column(
+        yield HourColumn(
             x=number * _TRANSITION + (_TRANSITION - _BAR) / 2,
             name=f"{timezone.localtime(begin):%H:%M}",
             count=late.count,
@@ -107,8 +107,8 @@ def _columns(found: LateHours) -> Iterable[Column]:
         )
 
 
-def _lines() -> list[Line]:
-    return [Line(_height(value), format_duration(value)) for value in (1, 10, 100, 1000, 10_000, 100_000)]
+def _lines() -> list[Gridline]:
+    return [Gridline(_height(value), format_duration(value)) for value in (1, 10, 100, 1000, 10_000, 100_000)]
 
 
 def _hours(found: LateHours) -> list[tuple[float, str]]:

@@ -16,7 +16,7 @@ from articles.text import format_time_briefly, format_time_exactly
 from scheduling import problems, registry
 from scheduling.database import COUNT_LIMIT
 from scheduling.problems import Figures
-from scheduling.services import FAILED, FAILING, FoundTask, Refused, find_tasks, refused_work
+from scheduling.services import FAILED, FAILING, FoundTask, RefusedWork, find_tasks, refused_work
 
 FAILURES_LISTED = 5
 
@@ -92,7 +92,7 @@ def failures(by: Actor) -> list[Failure]:
     return [_failure(task, titles) for task in found]
 
 
-def _delay(refused: Refused) -> str:
+def _delay(refused: RefusedWork) -> str:
     """Since when which tasks wait; empty if no worker says so."""
     if refused.since is None:
         return ""

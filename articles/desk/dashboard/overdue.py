@@ -14,7 +14,7 @@ from articles.desk.dashboard.upcoming import RELEASE, UPDATE
 from articles.models import Article, Release, Update, overdue_at
 from articles.publishing import Actor
 
-SHOWN = 6
+MAX_OVERDUE = 6
 _COUNTED = 100  # rows; more are "many"
 
 
@@ -30,23 +30,23 @@ class Overdue:
 def overdue(by: Actor, now: datetime) -> Overdue:
     """What concerns the user, longest overdue first."""
     found = sorted((*_articles(by, now), *_updates(by, now), *_releases(by, now)), key=lambda item: item.at)
-    if len(found) <= SHOWN:
+    if len(found) <= MAX_OVERDUE:
         return Overdue(found, len(found))
     articles = Article.objects.filter(overdue_at(now)).filter(concerning(by))
     count = len(articles.values_list("pk")[: _COUNTED + 1])
-    return Overdue(found[:SHOWN], min(count, _COUNTED), more=count > _COUNTED)
+    return Overdue(found[:MAX_OVERDUE], min(count, _COUNTED), more=count > _COUNTED)
 
 
 def _articles(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Article.objects.unapproved_past_time(now).filter(concerning(by)).order_by("goes_live_at")
-    for article in rows.defer("body")[: SHOWN + 1]:
+    for article in rows.defer("body")[: MAX_OVERDUE + 1]:
         yield Risk(article.goes_live_at or now, article.title, form_of(article), _not_approved(article))
 
 
 def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.overdue(now).filter(concerning(by, "article__")).order_by("publish_at")
     related, texts = ("article", "draft", "approved"), ("article__body", "draft__body", "approved__body")
-    for update in rows.select_related(*related).defer(*texts)[: SHOWN + 1]:
+    for update in rows.select_related(*related).defer(*texts)[: MAX_OVERDUE + 1]:
         why = _not_approved(update) if update.approved is None else _("Readers still see the earlier text.")
         yield Risk(update.publish_at or now, update.headline, form_of(update.article), why, str(UPDATE))
 
@@ -56,7 +56,7 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
     if not by.has_perm("articles.view_release"):  # type: ignore[union-attr]
         return
     failed, late = Release.objects.filter(status=Release.Status.FAILED), Release.objects.overdue(now)
-    for release in (*failed.order_by("-publish_at")[:SHOWN], *late.order_by("publish_at")[: SHOWN + 1]):
+    for release in (*failed.order_by("-publish_at")[:MAX_OVERDUE], *late.order_by("publish_at")[: MAX_OVERDUE + 1]):
         why = release.reason or _("No worker has started it yet.")
         yield Risk(release.publish_at or release.updated_at, release.name, form_of(release), why, str(RELEASE))
 

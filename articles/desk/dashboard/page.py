@@ -24,7 +24,7 @@ from scheduling.database import read_database_clock
 from scheduling.exceptions import SchedulingError
 from scheduling.services import retry_task
 
-READ = "articles.view_article"
+VIEW_PERMISSION = "articles.view_article"
 
 
 def add_sections(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _sections(request: HttpRequest) -> dict[str, Any]:
         "chart": chart(now),
         "chart_size": {"width": WIDTH, "height": HEIGHT},
     }
-    return found | _articles(user, now) if user.has_perm(READ) else found
+    return found | _articles(user, now) if user.has_perm(VIEW_PERMISSION) else found
 
 
 def _articles(user: Any, now: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _articles(user: Any, now: Any) -> dict[str, Any]:
         "recently_published": recently_published(now),
         "overdue": overdue(user, now),
         "at_risk": risks.at_risk(user, now),
-        "proposed_changes": waiting_for(user, attention.SHOWN),
+        "proposed_changes": waiting_for(user, attention.MAX_WAITING),
         "in_review": attention.in_review(user, now),
         "drafts": attention.drafts(user),
         "is_reviewer": attention.reviews(user),

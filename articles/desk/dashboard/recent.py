@@ -27,7 +27,7 @@ from scheduling.services import executed_records
 if TYPE_CHECKING:
     from scheduling.models import TaskInfoLog
 
-SHOWN = 5
+MAX_RECENT = 5
 _ENTRIES = 500  # of the audit log, in which the last updates are looked for
 
 ON_TIME = timedelta()
@@ -66,12 +66,12 @@ class Published:
 def recently_published(now: datetime) -> list[Published]:
     """What readers got last and still see, latest first."""
     found = (*_articles(now), *_updates(now))
-    return sorted(found, key=lambda one: one.at, reverse=True)[:SHOWN]
+    return sorted(found, key=lambda one: one.at, reverse=True)[:MAX_RECENT]
 
 
 def _articles(now: datetime) -> Iterator[Published]:
     rows = Article.objects.live(now).newest_first().only("title", "status", "published_at", *GOES_LIVE_COLUMNS)
-    articles = list(rows[:SHOWN])
+    articles = list(rows[:MAX_RECENT])
     releases = _releases_of(articles)
     records = executed_records(RELEASE, [str(release.pk) for release in releases.values()])
     for article in articles:
@@ -97,7 +97,7 @@ def _updates(now: datetime) -> Iterator[Published]:
     last = AuditEntry.objects.aggregate(last=Max("id"))["last"] or 0
     entries = AuditEntry.objects.filter(id__gt=last - _ENTRIES, action__in=(Action.UPDATED, Transition.PUBLISH_UPDATE))
     columns = ("at", "article_id", "article_title", "release_id", "user_name")  # a migration may change others
-    latest = list(entries.latest_first().only(*columns)[:SHOWN])
+    latest = list(entries.latest_first().only(*columns)[:MAX_RECENT])
     live = Article.objects.live(now).only("title").in_bulk([entry.article_id for entry in latest])
     by_task = {task_type: executed_records(task_type, keys) for task_type, keys in _keys(latest).items()}
     for entry in latest:

@@ -16,7 +16,7 @@ from articles.models import AT_RISK_WITHIN, GOES_LIVE_COLUMNS, Article, Release,
 from articles.publishing import Actor
 from articles.releases import find_problems, members_without_texts
 
-SHOWN = 6
+MAX_RISKS = 6
 _READ = 50
 
 
@@ -34,18 +34,18 @@ class Risk:
 def at_risk(by: Actor, now: datetime) -> list[Risk]:
     """The first items at risk that concern the user, soonest first."""
     found = (*_articles(by, now), *_updates(by, now), *_releases(by, now))
-    return sorted(found, key=lambda risk: risk.at)[:SHOWN]
+    return sorted(found, key=lambda risk: risk.at)[:MAX_RISKS]
 
 
 def _articles(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Article.objects.at_risk(now).filter(concerning(by)).order_by("goes_live_at")
-    for article in rows.only("title", "status", *GOES_LIVE_COLUMNS)[:SHOWN]:
+    for article in rows.only("title", "status", *GOES_LIVE_COLUMNS)[:MAX_RISKS]:
         yield Risk(article.goes_live_at or now, article.title, form_of(article), article.get_status_display())
 
 
 def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.at_risk(now).filter(concerning(by, "article__")).order_by("publish_at")
-    for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:SHOWN]:
+    for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:MAX_RISKS]:
         form, why = form_of(update.article), update.get_status_display()
         yield Risk(update.publish_at or now, update.headline, form, why, str(UPDATE))
 

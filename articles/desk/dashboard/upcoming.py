@@ -16,7 +16,7 @@ from scheduling.services import overdue_before
 
 Status = Article.Status
 
-SHOWN = 8
+MAX_UPCOMING = 8
 
 UPDATE, LEAVES, RELEASE = gettext_lazy("Update"), gettext_lazy("Unpublish"), gettext_lazy("Release")
 
@@ -50,7 +50,9 @@ class Upcoming:
 
 def up_next(now: datetime) -> list[Upcoming]:
     """The next items, soonest first."""
-    return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[:SHOWN]
+    return sorted((*_going_live(now), *_updates(now), *_leaving(now), *_releases(now)), key=lambda one: one.at)[
+        :MAX_UPCOMING
+    ]
 
 
 def _going_live(now: datetime) -> Iterator[Upcoming]:
@@ -63,7 +65,9 @@ def _going_live(now: datetime) -> Iterator[Upcoming]:
 def _updates(now: datetime) -> Iterator[Upcoming]:
     """Those that are not overdue; a worker needs a moment for them."""
     rows = Update.objects.filter(approved__isnull=False, publish_at__gt=overdue_before(now)).order_by("publish_at")
-    updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")[:SHOWN]
+    updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")[
+        :MAX_UPCOMING
+    ]
     yield from (Upcoming(update.publish_at or now, update.article, UPDATE, update.headline) for update in updates)
 
 
@@ -75,9 +79,9 @@ def _leaving(now: datetime) -> Iterator[Upcoming]:
 
 def _releases(now: datetime) -> Iterator[Upcoming]:
     coming = Release.objects.scheduled().filter(publish_at__gt=overdue_before(now)).order_by("publish_at")
-    rows = coming.annotate(number=Count("members"))[:SHOWN]
+    rows = coming.annotate(number=Count("members"))[:MAX_UPCOMING]
     yield from (Upcoming(release.publish_at or now, release, RELEASE) for release in rows)
 
 
 def _with_channel(articles: Iterable[Article]) -> Iterable[Article]:
-    return articles.select_related("channel").defer("body")[:SHOWN]  # type: ignore[attr-defined,no-any-return]
+    return articles.select_related("channel").defer("body")[:MAX_UPCOMING]  # type: ignore[attr-defined,no-any-return]

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from articles.desk.editor.sheet import TIMES
+from articles.desk.editor.sheet import TIME_OF_TRANSITION
 from articles.desk.transitions import transition_button
 from articles.models import Article
 from articles.workflow import TRANSITIONS, Transition
@@ -30,7 +30,7 @@ RANK = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Action:
+class FormButton:
     """A button of the form: its name in the request, and how it looks."""
 
     name: str
@@ -45,10 +45,10 @@ class Action:
 class Actions:
     """What the top bar offers, in its order. Without a primary action there is nothing that the user may do."""
 
-    primary: Action | None
-    save: Action | None
-    alternatives: Sequence[Action]
-    removals: Sequence[Action]
+    primary: FormButton | None
+    save: FormButton | None
+    alternatives: Sequence[FormButton]
+    removals: Sequence[FormButton]
 
 
 def actions(article: Article, offered: Sequence[Transition], *, may_save: bool, is_changed: bool = False) -> Actions:
@@ -57,9 +57,9 @@ def actions(article: Article, offered: Sequence[Transition], *, may_save: bool, 
     `is_changed` is whether the form shows something else than what is stored.
     """
     first = next((transition for transition in _ranked(article) if transition in offered), None)
-    save = Action(name="_continue", label=_("Save"), icon="save") if may_save else None
+    save = FormButton(name="_continue", label=_("Save"), icon="save") if may_save else None
     others = [transition for transition in offered if transition is not first]
-    close = Action(name="_save", label=_("Save and close"), icon="save_as")
+    close = FormButton(name="_save", label=_("Save and close"), icon="save_as")
     return Actions(
         primary=_primary(first, article, is_changed=is_changed) if first else save,
         save=save if first else None,
@@ -85,7 +85,7 @@ def _ranked(article: Article) -> Sequence[Transition]:
     return rank
 
 
-def _primary(transition: Transition, article: Article, *, is_changed: bool) -> Action:
+def _primary(transition: Transition, article: Article, *, is_changed: bool) -> FormButton:
     """An approved text is not submitted before it is changed."""
     is_update = article.status in Article.Status.passed() and not (
         article.pending_update and article.pending_update.draft_id
@@ -94,12 +94,12 @@ def _primary(transition: Transition, article: Article, *, is_changed: bool) -> A
     return replace(_action(transition, article), needs_change=needs_change)
 
 
-def _action(transition: Transition, article: Article) -> Action:
+def _action(transition: Transition, article: Article) -> FormButton:
     rule = TRANSITIONS[transition]
-    if transition in TIMES and not _time_of(transition, article):
-        return Action(name="sheet", value=transition, label=f"{rule.label}…", icon=rule.icon, has_sheet=True)
+    if transition in TIME_OF_TRANSITION and not _time_of(transition, article):
+        return FormButton(name="sheet", value=transition, label=f"{rule.label}…", icon=rule.icon, has_sheet=True)
     label = TRANSITIONS[Transition.RESCHEDULE].label if transition is Transition.SCHEDULE else rule.label
-    return Action(
+    return FormButton(
         name=transition_button(transition),
         label=f"{label}…" if rule.is_confirmed_first else str(label),
         icon=rule.icon,

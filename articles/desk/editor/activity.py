@@ -18,7 +18,7 @@ from articles.models import Article, AuditEntry
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS
 
-SHOWN = 30
+ACTIVITY_LENGTH = 30
 """Events that the tab shows, latest first."""
 
 ICONS = {
@@ -70,12 +70,12 @@ class Event:
 def events(article: Article) -> list[Event]:
     """The latest events of all sources, latest first."""
     found = [event for read in SOURCES for event in read(article)]
-    return sorted(found, key=lambda event: event.at, reverse=True)[:SHOWN]
+    return sorted(found, key=lambda event: event.at, reverse=True)[:ACTIVITY_LENGTH]
 
 
 def _audited(article: Article) -> Iterable[Event]:
     """Revisions, transitions and changed times, from the audit log."""
-    for entry in AuditEntry.objects.of(article).with_names()[:SHOWN]:
+    for entry in AuditEntry.objects.of(article).with_names()[:ACTIVITY_LENGTH]:
         times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
         yield Event(
             at=seen_at(entry),

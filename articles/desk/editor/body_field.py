@@ -33,7 +33,7 @@ class BodyWidget(UnfoldAdminTextareaWidget):
         return super().get_context(name, value, {**(attrs or {}), "data-editor": DjangoJSONEncoder().encode(data)})
 
 
-class BodyField(forms.CharField):
+class BodyFormField(forms.CharField):
     """HTML that is safe to show. Plain text is accepted and stays unchanged until it is edited."""
 
     widget = BodyWidget

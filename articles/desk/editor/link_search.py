@@ -17,7 +17,7 @@ from articles.permissions import reads_articles
 from articles.text import format_time_briefly, linked_article
 from scheduling.database import read_database_clock
 
-MOST = 8
+MAX_RESULTS = 8
 """Articles found at once."""
 
 
@@ -35,7 +35,7 @@ class LinkScreens(ModelAdmin):
             raise PermissionDenied
         text, now = " ".join(request.GET.get("q", "").replace("\0", "").split())[:SEARCH_LENGTH], read_database_clock()
         articles = _found(text)
-        results = [_row(article, now) for article in articles[:MOST]]
+        results = [_row(article, now) for article in articles[:MAX_RESULTS]]
         return JsonResponse({"results": results, "found": _sentence(len(articles))})
 
 
@@ -43,7 +43,7 @@ def _found(text: str) -> list[Article]:
     """One more than is shown, if there are more."""
     if (pk := linked_article(text)) is not None:
         return list(Article.objects.filter(pk=pk).select_related("channel"))
-    return best_matching(text, limit=MOST + 1) if text else []
+    return best_matching(text, limit=MAX_RESULTS + 1) if text else []
 
 
 def _row(article: Article, now: datetime) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _with_time(state: str, moment: datetime | None) -> str:
 def _sentence(count: int) -> str:
     if not count:
         return _("No article found.")
-    if count > MOST:
+    if count > MAX_RESULTS:
         text = _("The first %(count)d articles found. More words find fewer.")
-        return text % {"count": MOST}
+        return text % {"count": MAX_RESULTS}
     return ngettext("%(count)d article found.", "%(count)d articles found.", count) % {"count": count}

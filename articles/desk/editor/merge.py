@@ -19,9 +19,9 @@ from articles.text import (
     BOTH,
     MINE,
     THEIRS,
-    Block,
     Conflict,
     MergedBody,
+    TextBlock,
     format_time_exactly,
     join,
     merge_bodies,
@@ -163,7 +163,7 @@ def _choices(*, can_be_both: bool = False) -> list[tuple[str, str]]:
 
 def _start(conflict: Conflict) -> str:
     """The words by which a user finds the place."""
-    blocks: Sequence[Block] = conflict.base or conflict.mine or conflict.theirs
+    blocks: Sequence[TextBlock] = conflict.base or conflict.mine or conflict.theirs
     return Truncator(" ".join(plain_text(join(blocks)).split())).chars(60)
 
 

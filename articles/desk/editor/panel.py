@@ -48,7 +48,7 @@ class Screen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tab:
+class PanelTab:
     """A tab of the panel."""
 
     key: str  #: unique; names the element `panel-<key>`
@@ -61,15 +61,15 @@ class Tab:
 
 
 TABS = [
-    Tab(
+    PanelTab(
         key="publish",
         label=_("Publish"),
         icon="schedule",
         template="articles/desk/editor/publish.html",
         context=lambda screen: alert_line(screen.request, screen.article, screen.now),
     ),
-    Tab(key="cover", label=_("Cover & search"), icon="image", template="articles/desk/editor/cover.html"),
-    Tab(
+    PanelTab(key="cover", label=_("Cover & search"), icon="image", template="articles/desk/editor/cover.html"),
+    PanelTab(
         key="checks",
         label=_("Checks"),
         icon="fact_check",
@@ -77,7 +77,7 @@ TABS = [
         context=lambda screen: checked(screen.article),
         count=lambda data: len(data["problems"]),
     ),
-    Tab(
+    PanelTab(
         key="notes",
         label=_("Notes"),
         icon="chat",
@@ -86,7 +86,7 @@ TABS = [
         count=lambda data: data["notes"].count,
         is_for_new=False,
     ),
-    Tab(
+    PanelTab(
         key="activity",
         label=_("Activity"),
         icon="history",
@@ -99,10 +99,10 @@ TABS = [
 
 
 @dataclass(frozen=True)
-class Section:
+class PanelSection:
     """A tab with its content."""
 
-    tab: Tab
+    tab: PanelTab
     data: Mapping[str, Any]
 
     @property
@@ -111,7 +111,7 @@ class Section:
         return self.tab.count(self.data)
 
 
-def sections(screen: Screen) -> list[Section]:
+def sections(screen: Screen) -> list[PanelSection]:
     """The tabs of this screen."""
     shown = [tab for tab in TABS if screen.article or tab.is_for_new]
-    return [Section(tab, tab.context(screen)) for tab in shown]
+    return [PanelSection(tab, tab.context(screen)) for tab in shown]

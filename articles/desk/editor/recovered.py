@@ -27,7 +27,7 @@ _TECHNICAL = frozenset({"seen", "base"})
 
 
 @dataclass(frozen=True)
-class Difference:
+class ChangedField:
     """A field that was changed, and for a text its first changed words."""
 
     name: str
@@ -42,10 +42,10 @@ class RecoveredDraft:
     window: UUID
     when: str
     address: str
-    differences: list[Difference]
+    differences: list[ChangedField]
 
     @property
-    def texts(self) -> list[Difference]:
+    def texts(self) -> list[ChangedField]:
         """The changed texts."""
         return [one for one in self.differences if one.words]
 
@@ -73,7 +73,7 @@ def recovered_drafts(
     return list(found.values())[:_OFFERED]
 
 
-def _differences(draft: Autosave, article_id: int | None, form: type[ModelForm[Article]]) -> list[Difference]:
+def _differences(draft: Autosave, article_id: int | None, form: type[ModelForm[Article]]) -> list[ChangedField]:
     """What was typed in the draft: unlike what is stored, and unlike the revision that the form began with."""
     article = Article.objects.select_related("update").get(pk=article_id) if article_id else None
     now = _filled(form, draft, article)
@@ -83,7 +83,7 @@ def _differences(draft: Autosave, article_id: int | None, form: type[ModelForm[A
         began = _filled(form, draft, article, initial=base)
         changed -= Text.NAMES - set(began.changed_data)
     return [
-        Difference(name, str(field.label), _words(now, name))
+        ChangedField(name, str(field.label), _words(now, name))
         for name, field in now.fields.items()
         if name in changed and not field.widget.value_omitted_from_data(now.data, MultiValueDict(), name)
     ]

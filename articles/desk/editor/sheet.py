@@ -34,7 +34,7 @@ from articles.text import format_time_exactly, wall_clock
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import read_database_clock
 
-TIMES = {Transition.SCHEDULE: "publish_at", Transition.SCHEDULE_UPDATE: "update_at"}
+TIME_OF_TRANSITION = {Transition.SCHEDULE: "publish_at", Transition.SCHEDULE_UPDATE: "update_at"}
 """The transitions that have a sheet, and the field with their time."""
 
 _NOT_POSTED_AGAIN = ("csrfmiddlewaretoken", "sheet", "preset")
@@ -51,7 +51,7 @@ class PublishSheet(ModelAdmin):
     def sheet(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The sheet of the transition in `sheet`, for the posted form; `preset` replaces its time."""
         article: Article = get_object_or_404(self.get_queryset(request), pk=pk)
-        transition = next((one for one in TIMES if one == request.POST.get("sheet")), None)
+        transition = next((one for one in TIME_OF_TRANSITION if one == request.POST.get("sheet")), None)
         if transition is None:
             return redirect("admin:articles_article_change", pk)
         if not may_take(transition, request.user, article):
@@ -61,7 +61,7 @@ class PublishSheet(ModelAdmin):
 
     def _sheet(self, request: HttpRequest, article: Article, transition: Transition) -> HttpResponse:
         now = read_database_clock()
-        posted = with_preset(request.POST, TIMES[transition], now)
+        posted = with_preset(request.POST, TIME_OF_TRANSITION[transition], now)
         form = ArticleForm(posted, instance=copy(article))  # validating writes into its instance
         form.is_valid()
         is_dialog = "dialog" in request.GET
@@ -91,7 +91,7 @@ def _pairs(posted: QueryDict) -> list[tuple[str, str]]:
 
 def _shown(form: ArticleForm, article: Article, transition: Transition, now: datetime) -> dict[str, Any]:
     """What the sheet says."""
-    field = TIMES[transition]
+    field = TIME_OF_TRANSITION[transition]
     at, saved = form.cleaned_data.get(field), draft_of(article)
     text, correction = typed_text(form, saved.text)
     draft = replace(saved, text=text, correction=correction, publish_at=at)

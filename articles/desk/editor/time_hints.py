@@ -16,6 +16,7 @@ from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext as _, ngettext
 from unfold.admin import ModelAdmin
 
+from articles.desk.editor.settable import TIME_FIELDS
 from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField, format_wall, sent_zone, two_times
 from articles.models import Article, status_at
@@ -23,8 +24,7 @@ from articles.publishing import PAST
 from articles.text import format_time_exactly, wall_clock, zone_label
 from scheduling.database import read_database_clock
 
-FIELDS = ("publish_at", "update_at", "embargo_until", "unpublish_at")
-SHOWN = 3
+MAX_HINTS = 3
 EVENING, MORNING, HOUR = time(18), time(7), timedelta(hours=1)
 
 Times = Mapping[str, datetime]
@@ -58,7 +58,7 @@ class TimingScreens(ModelAdmin):
 
 def zone_of_form(sent: QueryDict) -> tzinfo:
     """The zone that the form shows, which is the same for all of its fields."""
-    zones = filter(None, (sent.get(f"{name}_zone") for name in FIELDS))
+    zones = filter(None, (sent.get(f"{name}_zone") for name in TIME_FIELDS))
     return sent_zone(next(zones, None))
 
 
@@ -132,7 +132,7 @@ def _distance(moment: datetime, now: datetime) -> str:
 def _read(request: HttpRequest, now: datetime) -> tuple[dict[str, dict[str, Any]], Times]:
     """Hints for each time, and the valid times."""
     answers, times = {}, {}
-    for name in FIELDS:
+    for name in TIME_FIELDS:
         wall, which = request.GET.get(name, ""), request.GET.get(f"{name}_which", "")
         twice = two_times([wall])
         answer: dict[str, Any] = {"sentence": "", "zone": zone_label(), "problems": [], "occurrences": twice}
@@ -179,7 +179,7 @@ def late(live: datetime, now: datetime) -> Iterator[str]:
 def conflicts(channel: int | None, own: int | None, live: datetime, now: datetime) -> Iterator[str]:
     """A sentence for each article that goes live in the channel at nearly the same time."""
     if channel:
-        yield from (conflict(other, now) for other in near([channel], live, now).exclude(pk=own or 0)[:SHOWN])
+        yield from (conflict(other, now) for other in near([channel], live, now).exclude(pk=own or 0)[:MAX_HINTS])
 
 
 def near(channels: Any, live: datetime, now: datetime) -> QuerySet[Article]:

@@ -39,7 +39,7 @@ BADGES: Mapping[Status, tuple[str | Promise, str]] = {
 """Text and colour of the badge of those statuses that the column does not show."""
 
 
-class Card(ABC):
+class BoardCard(ABC):
     """A card. Those with a time that can be moved carry it as `key` and `seen`, as the calendar does."""
 
     column: Column | None = None
@@ -144,7 +144,7 @@ class Card(ABC):
         self.is_overdue = self.column is not Column.LIVE and self.at is not None and self.at <= latest
 
 
-class ArticleCard(Card):
+class ArticleCard(BoardCard):
     """An article."""
 
     awaits = ReleaseMember.Action.PUBLISH
@@ -160,7 +160,7 @@ class ArticleCard(Card):
         self._show_status(article.status)
 
 
-class UpdateCard(Card):
+class UpdateCard(BoardCard):
     """A text of an update: its draft, or the approved one."""
 
     awaits = ReleaseMember.Action.UPDATE
@@ -176,7 +176,7 @@ class UpdateCard(Card):
         self._show_status(status)
 
     @classmethod
-    def all_of(cls, update: Update, now: datetime, member: ReleaseMember | None) -> Iterator[Card]:
+    def all_of(cls, update: Update, now: datetime, member: ReleaseMember | None) -> Iterator[BoardCard]:
         """A card for each of its texts."""
         if update.draft is not None:
             card = cls(update, update.status, now, member)
@@ -188,7 +188,7 @@ class UpdateCard(Card):
             yield card
 
 
-class ReleaseCard(Card):
+class ReleaseCard(BoardCard):
     """A scheduled release."""
 
     column = Column.SCHEDULED

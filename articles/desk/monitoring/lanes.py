@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from articles.desk.monitoring.cards import ArticleCard, Card, ReleaseCard, UpdateCard
+from articles.desk.monitoring.cards import ArticleCard, BoardCard, ReleaseCard, UpdateCard
 from articles.desk.monitoring.filters import Column, Filters
 from articles.images import gather_covers
 from articles.models import Article, AuditEntry, Release, ReleaseMember, Update, not_over_at, with_releases
@@ -18,7 +18,7 @@ from scheduling.database import in_any
 
 Status = Article.Status
 
-SHOWN = 20
+LANE_LENGTH = 20
 """Cards of a column."""
 
 SHOWN_UNTIMED = 5
@@ -42,17 +42,17 @@ class Lane:
     """A column and its cards."""
 
     column: Column
-    cards: list[Card] = field(default_factory=list)
+    cards: list[BoardCard] = field(default_factory=list)
 
     @property
-    def shown(self) -> list[Card]:
+    def shown(self) -> list[BoardCard]:
         """The first cards."""
-        return self.cards[:SHOWN]
+        return self.cards[:LANE_LENGTH]
 
     @property
     def count(self) -> str:
         """Their number; "20+" if there are more."""
-        return f"{SHOWN}+" if len(self.cards) > SHOWN else str(len(self.cards))
+        return f"{LANE_LENGTH}+" if len(self.cards) > LANE_LENGTH else str(len(self.cards))
 
 
 def version(now: datetime) -> str:
@@ -67,14 +67,14 @@ def lanes(filters: Filters, *, by: Actor, now: datetime) -> list[Lane]:
     articles, updates = list(_articles(filters, by, now)), list(_updates(filters, by))
     gather_covers([*articles, *(update.article for update in updates)])
     members = _members({article.pk for article in articles} | {update.article_id for update in updates})
-    cards: list[Card] = [ArticleCard(article, now, members.get(article.pk)) for article in articles]
+    cards: list[BoardCard] = [ArticleCard(article, now, members.get(article.pk)) for article in articles]
     for update in updates:
         cards += UpdateCard.all_of(update, now, members.get(update.article_id))
     cards += [ReleaseCard(release, now) for release in _releases(filters, by)]
     return [Lane(column, sorted(_of(cards, column), key=lambda card: card.place)) for column in Column]
 
 
-def _of(cards: Iterable[Card], column: Column) -> Iterator[Card]:
+def _of(cards: Iterable[BoardCard], column: Column) -> Iterator[BoardCard]:
     return (card for card in cards if card.column is column)
 
 
@@ -90,7 +90,7 @@ def _articles(filters: Filters, by: Actor, now: datetime) -> QuerySet[Article]:
 
 def _heads(rows: QuerySet[Article], now: datetime) -> Iterator[QuerySet[Article]]:
     """Each reads the head of an index, one query per status, because the index is sorted within a status only."""
-    most = SHOWN + 1
+    most = LANE_LENGTH + 1
     latest = Article.objects.order_by("-updated_at", "-pk").values("pk")[:RECENTLY_CHANGED]
     yield rows.filter(status__in=Status.unapproved(), pk__in=in_any(latest))
     for status in (Status.DRAFT, Status.REJECTED):
@@ -119,10 +119,10 @@ def _updates(filters: Filters, by: Actor) -> QuerySet[Update]:
     heads = []
     for condition in filters.conditions(by, "article__"):
         rows = Update.objects.filter(condition).order_by("-updated_at", "-pk")
-        heads.append(rows.filter(draft__isnull=False)[: 2 * SHOWN])
+        heads.append(rows.filter(draft__isnull=False)[: 2 * LANE_LENGTH])
         heads.append(rows.filter(approved__isnull=False, publish_at__isnull=True)[: SHOWN_UNTIMED + 1])
         timed = rows.filter(approved__isnull=False, publish_at__isnull=False)
-        heads.append(timed.order_by("publish_at", "pk")[: SHOWN + 1])
+        heads.append(timed.order_by("publish_at", "pk")[: LANE_LENGTH + 1])
     related = (f"article__{name}" for name in _RELATED)
     texts = [f"{row}__{name}" for row in ("article", "draft", "approved") for name in _TEXTS]
     found = Update.objects.filter(pk__in=in_any(*(head.values("pk") for head in heads)))
@@ -137,7 +137,7 @@ def _releases(filters: Filters, by: Actor) -> Iterable[Release]:
     if filters.is_narrow:
         members = (ReleaseMember.objects.filter(condition) for condition in filters.conditions(by, "article__"))
         rows = rows.filter(pk__in=in_any(*(found.values("release") for found in members)))
-    return rows.order_by("publish_at", "pk").annotate(number=Count("members"))[: SHOWN + 1]
+    return rows.order_by("publish_at", "pk").annotate(number=Count("members"))[: LANE_LENGTH + 1]
 
 
 def _members(article_ids: Iterable[int]) -> Mapping[int | None, ReleaseMember]:

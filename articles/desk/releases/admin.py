@@ -21,7 +21,7 @@ from articles import releases
 from articles.desk.bounded import SearchedScreens
 from articles.desk.following import answer_unchanged
 from articles.desk.parse import number_or_zero
-from articles.desk.releases.forms import NameForm, TimeForm
+from articles.desk.releases.forms import ReleaseNameForm, TimeForm
 from articles.desk.releases.members import report, take_in
 from articles.desk.releases.page import BADGES, FUNCTIONS, badge, following_of, page_of, question, state
 from articles.exceptions import ArticleError
@@ -107,7 +107,7 @@ class ReleaseAdmin(SearchedScreens):
         """Ask for a name; everything else is on the release page."""
         if not self.has_add_permission(request):
             raise PermissionDenied
-        form = NameForm(request.POST or None)
+        form = ReleaseNameForm(request.POST or None)
         if form.is_valid():
             release = releases.create_release(name=form.cleaned_data["name"], by=request.user)
             return _back_to(release)
@@ -123,7 +123,7 @@ class ReleaseAdmin(SearchedScreens):
 
     def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Rename the release."""
-        release, form = self._release(request, pk), NameForm(request.POST)
+        release, form = self._release(request, pk), ReleaseNameForm(request.POST)
         if not form.is_valid():
             return self._page(request, release, name_form=form)
         return self._do(

@@ -13,7 +13,7 @@ from articles.models import Release, ReleaseMember
 FITTING = ("", _("Automatic: publish the article, or publish its update"))
 
 
-class NameForm(forms.Form):
+class ReleaseNameForm(forms.Form):
     """Name of a release."""
 
     name = forms.CharField(

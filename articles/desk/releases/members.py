@@ -24,16 +24,16 @@ SHOWN_REFUSALS = 5
 
 
 @dataclass
-class Outcome:
+class AddedMembers:
     """Number of articles added, and errors of the others."""
 
     done: int = 0
     refusals: list[str] = field(default_factory=list)
 
 
-def take_in(release: Release, articles: Iterable[Article], *, action: str, by: Actor) -> Outcome:
+def take_in(release: Release, articles: Iterable[Article], *, action: str, by: Actor) -> AddedMembers:
     """Add articles one by one; an error does not affect the others."""
-    outcome = Outcome()
+    outcome = AddedMembers()
     for article in articles:
         try:
             releases.add_member(release, article=article, action=action, by=by)
@@ -43,7 +43,7 @@ def take_in(release: Release, articles: Iterable[Article], *, action: str, by: A
     return outcome
 
 
-def report(request: HttpRequest, outcome: Outcome) -> None:
+def report(request: HttpRequest, outcome: AddedMembers) -> None:
     """Show the result as messages."""
     if outcome.done:
         text = ngettext("%d article is in the release.", "%d articles are in the release.", outcome.done)

@@ -18,7 +18,7 @@ from articles.desk.articles.changelist import BADGES as ARTICLE_BADGES
 from articles.desk.audit.admin import history
 from articles.desk.audit.instants import NOTICEABLE
 from articles.desk.following import POLL, Following, next_change, version_of
-from articles.desk.releases.forms import FITTING, NameForm, TimeForm
+from articles.desk.releases.forms import FITTING, ReleaseNameForm, TimeForm
 from articles.models import (
     Article,
     AuditEntry,
@@ -31,7 +31,7 @@ from articles.models import (
     state_at,
     with_releases,
 )
-from articles.releases import Problem, members_without_texts
+from articles.releases import PreflightProblem, members_without_texts
 from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
 from scheduling.database import read_database_clock
@@ -92,7 +92,7 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
         ]
         if may_change
         else [],
-        "name_form": NameForm(initial={"name": release.name}),
+        "name_form": ReleaseNameForm(initial={"name": release.name}),
         "time_form": TimeForm(initial={"publish_at": release.publish_at}),
         "query": query,
         "found": _found(query, request, now) if query and may_edit else [],
@@ -195,12 +195,14 @@ def _possible_transitions(release: Release) -> Iterable[ReleaseTransition]:
     ]
 
 
-def _rows(members: Iterable[ReleaseMember], problems: Iterable[Problem], now: datetime) -> list[dict[str, Any]]:
+def _rows(
+    members: Iterable[ReleaseMember], problems: Iterable[PreflightProblem], now: datetime
+) -> list[dict[str, Any]]:
     load_releases([member.article for member in members if member.article])
     return [_row(member, problems, now) for member in members]
 
 
-def _row(member: ReleaseMember, problems: Iterable[Problem], now: datetime) -> dict[str, Any]:
+def _row(member: ReleaseMember, problems: Iterable[PreflightProblem], now: datetime) -> dict[str, Any]:
     article = member.article
     found = state_at(article, now) if article else None
     return {

@@ -28,7 +28,7 @@ HEADLINE = Coalesce(F("update__draft__title"), F("title"))
 """Headline of the text to review."""
 
 
-class StageFilter(admin.SimpleListFilter):
+class ReviewStageFilter(admin.SimpleListFilter):
     """Articles at one's own review stage, which come first, at another, or all. The tabs above the list choose."""
 
     title = gettext_lazy("stage")
@@ -55,7 +55,7 @@ class StageFilter(admin.SimpleListFilter):
 
 
 @dataclass(frozen=True)
-class Tab:
+class StageTab:
     """A stage, with the number of articles that wait there."""
 
     key: str
@@ -71,7 +71,7 @@ class ReviewQueueAdmin(DecidingScreen):
     counted = gettext_lazy("articles to review")
     nothing_yet = gettext_lazy("No articles need review. Those that are submitted for review appear here.")
     list_display = ["headline", "why", "writer", "channel", "waiting_since", "reviewer"]
-    list_filter = [StageFilter, "channel"]
+    list_filter = [ReviewStageFilter, "channel"]
     list_before_template = "articles/desk/review/stages_before.html"  # type: ignore[assignment]
     search_fields = ["title", "update__draft__title"]
     ordering = [SINCE.asc(), "pk"]
@@ -101,14 +101,14 @@ class ReviewQueueAdmin(DecidingScreen):
             changelist.nothing_found = _nothing_at_own_stage(counts["all"])
         return changelist
 
-    def _tabs(self, request: HttpRequest) -> list[Tab]:
-        found = StageFilter(request, request.GET.dict(), self.model, self)  # type: ignore[arg-type]
+    def _tabs(self, request: HttpRequest) -> list[StageTab]:
+        found = ReviewStageFilter(request, request.GET.dict(), self.model, self)  # type: ignore[arg-type]
         if not found.lookup_choices:
             return []
         waiting = self.get_queryset(request)
         counts = dict(waiting.order_by().values_list("review_stage").annotate(number=Count("pk")))
         counts |= {"all": sum(counts.values()), "mine": at_own_stage(waiting, request.user).count()}
-        return [Tab(key, name, counts.get(key, 0), found.value() == key) for key, name in found.lookup_choices]
+        return [StageTab(key, name, counts.get(key, 0), found.value() == key) for key, name in found.lookup_choices]
 
     @admin.display(description=gettext_lazy("stage"))
     def stage(self, article: QueuedArticle) -> str:

@@ -21,7 +21,7 @@ from articles.models import AuditEntry, AuditQuerySet
 from articles.text import format_time_exactly
 
 LISTED = 50
-FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
+AUDIT_FIELDS = [field.name for field in AuditEntry._meta.concrete_fields]
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters of cells that spreadsheets calculate; https://owasp.org/www-community/attacks/CSV_Injection."""
 
@@ -111,7 +111,7 @@ def _write_lines(file: TextIO, rows: Iterable[Row]) -> int:
 
 
 def _write_table(file: TextIO, rows: Iterable[Row]) -> int:
-    table, count = csv.DictWriter(file, FIELDS, quoting=csv.QUOTE_ALL), 0
+    table, count = csv.DictWriter(file, AUDIT_FIELDS, quoting=csv.QUOTE_ALL), 0
     table.writeheader()
     for count, row in enumerate(rows, start=1):  # noqa: B007 (the count is used)
         table.writerow({name: _cell(value) for name, value in row.items()})

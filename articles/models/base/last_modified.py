@@ -18,9 +18,9 @@ from scheduling.database import database_now
 
 M = TypeVar("M", bound="Dated")
 
-TIMES = frozenset({"publish_at", "embargo_until"})
+VISIBLE_TIMES = frozenset({"publish_at", "embargo_until"})
 
-SHOWN = Text.NAMES - {"cover_mode"} | TIMES | {"status"}
+NOTICED_FIELDS = Text.NAMES - {"cover_mode"} | VISIBLE_TIMES | {"status"}
 """Fields that readers notice: not the time to be unpublished, nor how the cover was chosen. The author counts only
 without a byline.
 """
@@ -29,8 +29,8 @@ STAMP_TOLERANCE = timedelta(minutes=1)
 """The most time between storing an article and its stamp."""
 
 _TEXT = frozenset({*Text.COLUMNS, "channel"})
-_WRITTEN = _TEXT - {"cover_mode"} | TIMES | {"author", "author_id"}
-"""The same as `SHOWN` for a statement. Not the status: storing that articles are live changes nothing for readers."""
+_WRITTEN = _TEXT - {"cover_mode"} | VISIBLE_TIMES | {"author", "author_id"}
+"""`NOTICED_FIELDS` for a statement. Not the status: storing that articles are live changes nothing for readers."""
 
 
 class DatedQuerySet(ScheduledQuerySet[M]):
@@ -92,7 +92,7 @@ class Dated(Scheduled):
         is_given = self.text_changed_at if self._state.adding else "text_changed_at" in fields
         if is_given or self.status not in self.Status.visible():
             return None
-        if self._state.adding or fields & SHOWN:
+        if self._state.adding or fields & NOTICED_FIELDS:
             return database_now()
         return self._stamp_of_author() if "author" in fields and not self.byline else None
 

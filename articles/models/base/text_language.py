@@ -26,7 +26,7 @@ class LanguageOf(Func):
         return self.as_sql(compiler, connection, template=template, **extra)
 
 
-class _Computed:
+class _ComputedLanguage:
     """Computes the value from the instance: the loaded one would be out of date once the headline is changed."""
 
     def __init__(self, field: models.Field[Any, Any]) -> None:
@@ -42,7 +42,7 @@ class _Computed:
 class LanguageField(ComputedField):
     """The language of the model's `title`."""
 
-    descriptor_class = _Computed
+    descriptor_class = _ComputedLanguage
 
     def __init__(self, **options: Any) -> None:
         super().__init__(LanguageOf("title"), models.CharField(max_length=_LENGTH), **options)

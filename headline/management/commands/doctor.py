@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from headline.doctor.examine import examine
-from headline.doctor.findings import Finding, Level, worst
+from headline.doctor.findings import DoctorFinding, Level, worst
 
 _EXIT_CODES = {Level.OK: 0, Level.WARNING: 1, Level.FAILURE: 2}
 _MARKS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.FAILURE: "FAILURE"}
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             sys.exit(code)
 
 
-def _as_json(found: Iterable[Finding]) -> str:
+def _as_json(found: Iterable[DoctorFinding]) -> str:
     rows = [
         {
             "area": finding.area.value,
@@ -50,10 +50,10 @@ def _as_json(found: Iterable[Finding]) -> str:
     return json.dumps({"status": worst(found).value, "findings": rows}, ensure_ascii=False, indent=2)
 
 
-def _as_text(found: Iterable[Finding]) -> str:
+def _as_text(found: Iterable[DoctorFinding]) -> str:
     return "\n".join(line for finding in found for line in _lines(finding))
 
 
-def _lines(finding: Finding) -> list[str]:
+def _lines(finding: DoctorFinding) -> list[str]:
     first = f"{_MARKS[finding.level]:8}{finding.area.label}: {finding.text}"
     return [first, f"{'':8}{finding.advice}"] if finding.advice else [first]

@@ -150,8 +150,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except (Error, AttributeError):
             return False
 
-    def create_cursor(self, name: str | None = None) -> Cursor:
-        return Cursor(self.connection.cursor(), self)
+    def create_cursor(self, name: str | None = None) -> FlushingCursor:
+        return FlushingCursor(self.connection.cursor(), self)
 
     def _set_autocommit(self, autocommit: bool) -> None:
         if autocommit:
@@ -173,14 +173,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super()._savepoint_rollback(sid)  # type: ignore[misc]
 
 
-class Cursor(base.CursorWrapper):
+class FlushingCursor(base.CursorWrapper):
     """A cursor that sends what its connection has not sent yet before its own statements."""
 
     def __init__(self, cursor: Any, connection: DatabaseWrapper) -> None:
         super().__init__(cursor)
         self._connection = connection
 
-    def __enter__(self) -> Cursor:
+    def __enter__(self) -> FlushingCursor:
         return self
 
     def __exit__(self, *exception: object) -> None:

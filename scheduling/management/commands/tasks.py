@@ -23,7 +23,7 @@ from scheduling.services.pruning import prune
 _PAGE = 1000  # ids read at once for --type and --all-failed
 
 
-class Outcome(NamedTuple):
+class TaskResult(NamedTuple):
     """The result of changing one task."""
 
     task_id: int
@@ -105,7 +105,7 @@ class Command(BaseCommand):
         if late.unmeasured:
             self.stdout.write(f"not measured, because the worker died: {late.unmeasured}")
 
-    def _report(self, outcomes: Sequence[Outcome], options: dict[str, Any]) -> None:
+    def _report(self, outcomes: Sequence[TaskResult], options: dict[str, Any]) -> None:
         if options["json"]:
             self._print_json([outcome._asdict() | {"task_id": str(outcome.task_id)} for outcome in outcomes])
         else:
@@ -120,19 +120,19 @@ class Command(BaseCommand):
         self.stdout.write(output.as_json(value))
 
 
-def _retry_one(task_id: int) -> Outcome:
+def _retry_one(task_id: int) -> TaskResult:
     try:
         retry_task(task_id)
     except SchedulingError as error:
-        return Outcome(task_id, False, _unknown(task_id) if find_task(task_id) is None else str(error))
-    return Outcome(task_id, True, "pending again, due now")
+        return TaskResult(task_id, False, _unknown(task_id) if find_task(task_id) is None else str(error))
+    return TaskResult(task_id, True, "pending again, due now")
 
 
-def _cancel_one(task_id: int) -> Outcome:
+def _cancel_one(task_id: int) -> TaskResult:
     if cancel_task(task_id):
-        return Outcome(task_id, True, "cancelled, it will not run")
+        return TaskResult(task_id, True, "cancelled, it will not run")
     found = find_task(task_id)
-    return Outcome(task_id, False, f"not cancelled, it is {found.status} already" if found else _unknown(task_id))
+    return TaskResult(task_id, False, f"not cancelled, it is {found.status} already" if found else _unknown(task_id))
 
 
 def _unknown(task_id: int) -> str:

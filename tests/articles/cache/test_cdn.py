@@ -18,7 +18,7 @@ from django.test import Client
 from articles import handlers, publishing
 from articles.cache import cdn
 from articles.models import Article
-from articles.publishing.publish import Outcome
+from articles.publishing.publish import BatchResult
 from articles.task_types import PURGE
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
@@ -119,12 +119,12 @@ def test_recording_a_publication_by_the_clock_sends_no_purge(proxy: Proxy) -> No
 
 
 @transaction.atomic
-def run_publish(ids: list[int]) -> Outcome:
+def run_publish(ids: list[int]) -> BatchResult:
     return publishing.publish_due(ids)
 
 
 @transaction.atomic
-def run_unpublish(ids: list[int]) -> Outcome:
+def run_unpublish(ids: list[int]) -> BatchResult:
     return publishing.unpublish_due(ids)
 
 

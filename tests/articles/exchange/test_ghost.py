@@ -369,7 +369,7 @@ def test_where_a_chunk_of_the_file_ends_changes_nothing(tmp_path: Path, monkeypa
 
 
 def test_a_piece_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.exchange.json_stream.LONGEST", 1000)
+    monkeypatch.setattr("articles.exchange.json_stream.MAX_VALUE_LENGTH", 1000)
     monkeypatch.setattr("articles.exchange.json_stream.CHUNK", 100)
     file = write_ghost(tmp_path / "a.json", ghost_post(1), ghost_post(2, html="x" * 9000))
 

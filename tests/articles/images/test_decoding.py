@@ -36,7 +36,7 @@ def editor() -> User:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.images.slots.WAITING", 0.05)
+    monkeypatch.setattr("articles.images.slots.SLOT_TIMEOUT", 0.05)
 
 
 def answers(user: User) -> Iterator[Any]:

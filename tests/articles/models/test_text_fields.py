@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from articles import publishing
 from articles.models import LINES, Article, Channel, PendingChange, Revision, SensitiveWord, Tag, Text
 from articles.publishing import compare, restore_revision
-from articles.review import Subject, review_words
+from articles.review import ReviewSubject, review_words
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
 from tests.articles.desk.editor.test_edit_conflict import Second, asked
 from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
@@ -69,7 +69,7 @@ def test_a_line_of_an_update_replaces_the_live_one(name: str, alice: User) -> No
 def test_a_line_is_reviewed(name: str) -> None:
     SensitiveWord.objects.create(text="zeppelin", level=SensitiveWord.Level.BLOCK)
     text = Text.of(make_article()).changed({name: "A zeppelin"})
-    (finding,) = review_words(Subject.of(text)).findings
+    (finding,) = review_words(ReviewSubject.of(text)).findings
     assert finding.place == str(Article._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 

@@ -11,7 +11,7 @@ import pytest
 import redis
 from django.core.checks import run_checks
 
-from articles.review import Opinion, Subject
+from articles.review import Opinion, ReviewSubject
 from articles.workflow import Verdict
 from tests.harness import Server, start_redis
 
@@ -19,7 +19,7 @@ HERE = "tests.articles.review.test_checks"
 
 
 class Good:
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         return Opinion(Verdict.PASSED)
 
 
@@ -33,7 +33,7 @@ class Curious:
     def __init__(self, key: str) -> None:
         self.key = key
 
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         return Opinion(Verdict.PASSED)
 
 
@@ -44,7 +44,7 @@ class Deaf:
         return Opinion(Verdict.PASSED)
 
 
-def function(subject: Subject) -> Opinion:
+def function(subject: ReviewSubject) -> Opinion:
     return Opinion(Verdict.PASSED)
 
 

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image as PillowImage
 from PIL.TiffImagePlugin import IFDRational
 
-from articles.review import Subject
-from articles.review.images import Problem, inspect, review_images
+from articles.review import ReviewSubject
+from articles.review.images import ImageProblem, inspect, review_images
 from articles.workflow import Verdict
 
 
@@ -27,7 +27,7 @@ def image(kind: str = "PNG", size: tuple[int, int] = (40, 30), *, located: bool 
     return file.getvalue()
 
 
-def verdicts(faults: list[Problem]) -> set[Verdict]:
+def verdicts(faults: list[ImageProblem]) -> set[Verdict]:
     return {fault.verdict for fault in faults}
 
 
@@ -79,18 +79,18 @@ def test_an_image_of_absurd_size_is_not_decoded() -> None:
 def test_the_images_in_a_text_are_reviewed() -> None:
     """R5.1"""
     good, bad = (base64.b64encode(data).decode() for data in (image(), b"no picture"))
-    assert review_images(Subject({}, body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
+    assert review_images(ReviewSubject({}, body=f'<img src="data:image/png;base64,{good}">')).verdict is Verdict.PASSED
     body = f'<img src="data:image/png;base64,{good}"><img src="data:image/png;base64,{bad}">'
-    opinion = review_images(Subject({}, body=body))
+    opinion = review_images(ReviewSubject({}, body=body))
     assert opinion.verdict is Verdict.BLOCKED
     assert opinion.findings[0].message == "The image cannot be decoded, or is none."
-    assert review_images(Subject({}, body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED
+    assert review_images(ReviewSubject({}, body="<p>Some data: 1, 2, 3</p>")).verdict is Verdict.PASSED
 
 
 def test_the_images_in_a_text_are_decoded_up_to_a_number_of_pixels_together(monkeypatch: pytest.MonkeyPatch) -> None:
     decode = mock.Mock(return_value=[])
     monkeypatch.setattr("articles.review.images.inspect", decode)
     huge = base64.b64encode(image(size=(5_000, 5_000))).decode()
-    opinion = review_images(Subject({}, body=f'<img src="data:image/png;base64,{huge}">' * 9))
+    opinion = review_images(ReviewSubject({}, body=f'<img src="data:image/png;base64,{huge}">' * 9))
     assert (opinion.verdict, decode.call_count) == (Verdict.UNSURE, 2)
     assert opinion.findings[0].message == "The images in the text have more than 50 million pixels together."

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from articles import publishing
 from articles.models import Article, ReviewPolicy, SensitiveWord
 from articles.publishing import rescan
-from articles.review import Opinion, Subject
+from articles.review import Opinion, ReviewSubject
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from articles.workflow import Verdict
 from scheduling.models import TaskInfo
@@ -127,35 +127,35 @@ def test_with_the_two_person_rule_the_automatic_review_never_approves(editor: Us
 
 
 class Passing:
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         return Opinion(Verdict.PASSED)
 
 
 class Blocking:
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         return Opinion(Verdict.BLOCKED, "The picture shows a minor.")
 
 
 class Failing:
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         raise OSError("no route to host")
 
 
 class Silent:
     release = threading.Event()
 
-    def review(self, subject: Subject) -> Opinion:
+    def review(self, subject: ReviewSubject) -> Opinion:
         self.release.wait()
         return Opinion(Verdict.PASSED)
 
 
 class Odd:
-    def review(self, subject: Subject) -> Any:
+    def review(self, subject: ReviewSubject) -> Any:
         return True
 
 
 class OddVerdict:
-    def review(self, subject: Subject) -> Any:
+    def review(self, subject: ReviewSubject) -> Any:
         return Opinion("passed")  # type: ignore[arg-type]
 
 

@@ -354,7 +354,7 @@ def test_many_articles_take_a_few_statements(feed: str, django_assert_max_num_qu
 
 
 def test_of_too_many_it_holds_those_that_are_nearest_to_now(feed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.desk.calendar.icalendar.MOST", 2)
+    monkeypatch.setattr("articles.desk.calendar.icalendar.MAX_EVENTS", 2)
     for days in (1, 2, 3, -1, -2, -3):
         make_article(f"{days}", publish_at=soon(days=days))
     titles = {str(event["SUMMARY"]).partition(": ")[2] for event in events(feed).values()}

@@ -74,11 +74,11 @@ def test_results_and_words_are_limited_and_cost_a_fixed_number_of_statements() -
     desk, costs = client_of(make_editor()), []
     assert found(desk, "ferry")["results"] == []
     for number in range(3):
-        Article.objects.bulk_create(Article(title=f"Ferry {number}{n}") for n in range(link_search.MOST))
+        Article.objects.bulk_create(Article(title=f"Ferry {number}{n}") for n in range(link_search.MAX_RESULTS))
         with CaptureQueriesContext(connection) as queries:
             answer = found(desk, "ferry")
         costs.append(len(queries))
-        assert len(answer["results"]) == link_search.MOST
+        assert len(answer["results"]) == link_search.MAX_RESULTS
     assert answer["found"] == "The first 8 articles found. More words find fewer."
     assert len(set(costs)) == 1
     assert found(desk, "") == found(desk, " \0 ") == {"results": [], "found": "No article found."}
