@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -92,7 +93,9 @@ class FrontViewSet(StrictView, ViewSet):
         return cached(one_language=True)(self._respond)(request, *args, **kwargs)
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        return tagged(super().dispatch(request, *args, **kwargs), NEWS, front_tag(kwargs["slug"]))
+        response = super().dispatch(request, *args, **kwargs)
+        is_front = response.status_code == HTTPStatus.OK  # otherwise the address is whatever a visitor has sent
+        return tagged(response, NEWS, front_tag(kwargs["slug"])) if is_front else response
 
     @extend_schema(
         summary="What readers see on a front",
@@ -101,7 +104,7 @@ class FrontViewSet(StrictView, ViewSet):
     )
     def retrieve(self, request: Request, slug: str) -> Response:
         """The blocks and cards, composed or automatic. The slug of the site's front is its language."""
-        front = Front.objects.select_related("channel").filter(slug=slug).first() or _automatic(slug)
+        front = _named(slug)
         shown = front_at(database_now(), language=front.language, channel=front.channel_id)
         if shown is None and front.channel:
             raise Http404
@@ -116,8 +119,11 @@ class FrontViewSet(StrictView, ViewSet):
         return Response(ShownFrontSerializer(found, context={"request": request}).data)
 
 
-def _automatic(slug: str) -> Front:
-    """The front of a language that has never been composed. Raises `Http404` for another slug."""
+def _named(slug: str) -> Front:
+    """The front with exactly this slug, or that of a language that has never been composed. Raises `Http404`."""
+    found = Front.objects.select_related("channel").filter(slug=slug).first()
+    if found is not None and found.slug == slug:  # MariaDB finds it in other cases and without accents, too
+        return found
     if slug not in dict(settings.LANGUAGES):
         raise Http404
     return Front(slug=slug, language=slug)

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from articles.images import gather_covers
 from articles.listing import ArticleFilter
@@ -22,6 +22,7 @@ from articles.models import (
     ArticleQuerySet,
     Block,
     Card,
+    Front,
     FrontVersion,
     Image,
     Instant,
@@ -111,21 +112,31 @@ class ShownFront:
 
 
 def front_at(now: Instant, *, language: str, channel: int | None = None) -> ShownFront | None:
-    """What readers get at `now` of the front of the site or of a channel; None without a composed version."""
+    """What readers get at `now` of the front of the site or of an enabled channel; None without a composed version."""
     blocks = _read(_blocks_at, now, language, channel)
     return _compose(blocks, now) if blocks else None
 
 
 def shows_image(pk: UUID, now: Instant) -> str:
-    """The slug of a front that shows readers this image on a card; empty if none does."""
-    versions = FrontVersion.objects.live(now).values("pk")
-    is_live = Exists(Article.objects.live(now).filter(pk=OuterRef("article")))
-    cards = Card.objects.within_window(now).filter(is_live | ~Q(url=""), image=pk, block__version__in=versions)
-    return cards.values_list("block__version__front__slug", flat=True).first() or ""
+    """The slug of a front that shows readers this image on a card at `now`; empty if none does.
+
+    The front is composed: whether a card is shown depends on those before it.
+    """
+    cards = Card.objects.within_window(now).filter(image=pk, block__version__in=FrontVersion.objects.live(now))
+    fronts = Front.objects.filter(pk__in=cards.values("block__version__front"))
+    return next((front.slug for front in fronts if _has_image(front, pk, now)), "")
+
+
+def _has_image(front: Front, pk: UUID, now: Instant) -> bool:
+    shown = front_at(now, language=front.language, channel=front.channel_id)
+    cards = (card for block in shown.blocks for card in block.cards) if shown else ()
+    return any(image.pk == pk for card in cards for image in card.images)
 
 
 def _blocks_at(now: Instant, language: str, channel: int | None) -> QuerySet[Block]:
     versions = FrontVersion.objects.live_since(now).filter(front__language=language, front__channel=channel)
+    if channel is not None:
+        versions = versions.filter(front__channel__enabled=True)
     newest = versions.values("pk")[:1]
     return Block.objects.filter(version=newest).select_related("version__front").order_by("position")
 
