@@ -122,4 +122,4 @@ class ImageFilterSerializer(serializers.Serializer[Any]):
     q = serializers.CharField(max_length=SEARCH_LENGTH, required=False, help_text=_("Words in title, texts or credit."))
     favourite = serializers.BooleanField(required=False, help_text=_("Only favourites of the signed-in user."))
     own = serializers.BooleanField(required=False, help_text=_("Only images the signed-in user uploaded."))
-    unused = serializers.BooleanField(required=False, help_text=_("Only images that no article uses."))
+    unused = serializers.BooleanField(required=False, help_text=_("Only images that no article and no front uses."))

@@ -65,11 +65,12 @@ class LibraryFilter(admin.SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        if self.value() == "unused":
+            return queryset.unused()
         chosen: dict[str, dict[str, Any]] = {
             "favourites": {"favoured_by": request.user.pk},
             "own": {"uploaded_by": request.user.pk},
             "undescribed": {"alt": ""},
-            "unused": {"uses__isnull": True},
         }
         return queryset.filter(**chosen.get(self.value() or "", {}))
 
@@ -155,8 +156,9 @@ class ImageAdmin(SecondPersonScreens):
         users = Article.objects.filter(image_uses__image=image).order_by("-pk").defer("body")
         hidden = 0 if reads_articles(request.user) else users.count()
         uses = Paginator(users.none() if hidden else users, USERS_PER_PAGE).get_page(request.GET.get("page"))
-        is_used = bool(hidden or uses)
-        context |= {"uses": uses, "hidden_uses": hidden, "show_save_and_add_another": False, "show_delete": not is_used}
+        fronts = image.fronts()
+        shown = {"uses": uses, "hidden_uses": hidden, "fronts": fronts, "is_used": bool(hidden or uses or fronts)}
+        context |= {**shown, "show_save_and_add_another": False, "show_delete": not shown["is_used"]}
         return super().render_change_form(request, context, *args, **options)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -164,7 +166,7 @@ class ImageAdmin(SecondPersonScreens):
         images.change_image(obj, by=request.user, changes=typed)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
-        """Refuse, naming the articles, while the image is used."""
+        """Refuse, naming the articles and fronts, while the image is used."""
         image = self.get_object(request, object_id)
         if image is not None and not self.has_delete_permission(request, image):
             raise PermissionDenied

@@ -159,7 +159,7 @@ def favour(image: Image, *, by: Actor, is_favourite: bool) -> None:
 
 @retried
 def delete_image(image: Image, *, by: Actor) -> None:
-    """Delete an image that no article or pending update uses. Raises `NotAllowed`, `ImageInUse`, `ImageGone`."""
+    """Delete an image that no article, pending update or front uses. Raises `NotAllowed`, `ImageInUse`, `ImageGone`."""
     _lock(image)
     _require_own(DELETE, image, by)
     if titles := image.used_in():

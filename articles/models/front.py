@@ -147,6 +147,12 @@ class CardQuerySet(models.QuerySet["Card"]):
         """Cards that are to be shown at `now`."""
         return self.filter(Q(shows_from=None) | Q(shows_from__lte=now), Q(shows_until=None) | Q(shows_until__gt=now))
 
+    def in_use(self, now: Instant) -> Self:
+        """Cards of drafts, and of versions that readers get at `now` or will get."""
+        live, versions = FrontVersion.objects.live(now), FrontVersion.objects.all()
+        to_come = versions.filter(Q(status=FrontVersion.Status.DRAFT) | Q(live_from__gt=now))
+        return self.filter(Q(block__version__in=live) | Q(block__version__in=to_come))
+
 
 class Card(models.Model):
     """An article's place on a front, or a link, with the texts that readers see there instead of the article's.

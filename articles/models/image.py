@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import or_
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 from uuid import UUID, uuid4
 
+from django.apps import apps
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.validators import MaxValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import MOST_LISTED
 from articles.limits import ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH, MOST_WORDS
 from articles.text import MEDIA_PATH
+from scheduling.database import database_now
 
 MODERN = ("avif", "webp")
 """The formats of renditions, best first; every browser shows the last."""
@@ -33,8 +35,8 @@ class ImageQuerySet(models.QuerySet["Image"]):
         return [found[pk] for pk in wanted if pk in found]
 
     def unused(self) -> Self:
-        """Images that no article uses."""
-        return self.filter(uses__isnull=True)
+        """Images that no article and no front uses."""
+        return self.filter(~Exists(_cards_in_use().filter(image=OuterRef("pk"))), uses__isnull=True)
 
     def about(self, words: str) -> Self:
         """Images whose texts contain the first `MOST_WORDS` of these words."""
@@ -47,6 +49,11 @@ class ImageQuerySet(models.QuerySet["Image"]):
     def newest_first(self) -> Self:
         """In the order of the image library."""
         return self.order_by("-created_at", "-pk")
+
+
+def _cards_in_use() -> Any:
+    """The cards of fronts, whose module imports this one."""
+    return apps.get_model("articles", "Card")._default_manager.in_use(database_now())
 
 
 class Image(models.Model):
@@ -129,8 +136,14 @@ class Image(models.Model):
         return content
 
     def used_in(self) -> list[str]:
-        """The titles of the first articles that use it, as many as an error message names."""
-        return list(self.uses.values_list("article__title", flat=True)[: MOST_LISTED + 1])
+        """The names of the first articles and fronts that use it, as many as an error message names."""
+        titles = list(self.uses.values_list("article__title", flat=True)[: MOST_LISTED + 1])
+        return [*titles, *self.fronts()][: MOST_LISTED + 1]
+
+    def fronts(self) -> list[str]:
+        """The names of the fronts that use it on a card, now or later."""
+        cards = _cards_in_use().filter(image=self.pk).select_related("block__version__front__channel")
+        return sorted({str(card.block.version.front) for card in cards})
 
     @property
     def names(self) -> list[str]:

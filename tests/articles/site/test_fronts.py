@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from articles.cache.next_change import next_change
-from articles.models import Article, Block, Card, FrontVersion, Release, Tag
-from scheduling.database import read_database_clock
+from articles.fronts import shows_image
+from articles.models import Article, Block, Card, FrontVersion, Image, Release, Tag
+from scheduling.database import database_now, read_database_clock
 from tests.articles.factories import (
     APPROVED,
     add_block,
@@ -222,3 +223,69 @@ def test_all_articles_follow_a_composed_front(client: Client) -> None:
     (older,) = re.findall(r'href="(\?before=[^"]+)"', client.get("/en/").text)
     found = client.get(f"/en/{older}").context["page"].articles
     assert [article.title for article in found] == ["No. 0", "No. 1", "No. 2"]
+
+
+def front_of(slug: str) -> Any:
+    return Client().get(f"/api/v1/fronts/{slug}/")
+
+
+def test_the_api_takes_exactly_the_slug_and_names_only_fronts_that_exist() -> None:
+    make_front(live("Story"), size=1, channel=make_channel("Zürich", slug="zurich"))
+    make_front(live("Lead", hours=2), size=1)
+    found = front_of("en-zurich")
+    assert (found.status_code, "front:en-zurich" in found.headers["Surrogate-Key"].split()) == (200, True)
+    for slug in ("en-Zurich", "en-zürich", "EN", "ën", "en-zurich ", "nowhere"):
+        missing = front_of(slug)
+        assert (missing.status_code, "front:" in missing.headers.get("Surrogate-Key", "")) == (404, False)
+
+
+def test_the_front_of_a_disabled_channel_is_not_found_and_shows_no_image() -> None:
+    town, cover = make_channel("Town"), make_image(make_editor())
+    make_front(Card(article=live("Story"), image=cover), size=1, channel=town)
+    assert (front_of("en-town").status_code, shows_image(cover.pk, database_now())) == (200, "en-town")
+    town.enabled = False
+    town.save()
+    assert (front_of("en-town").status_code, Client().get(cover.preview).status_code) == (404, 404)
+
+
+@pytest.mark.parametrize("reason", ["no room", "shown above", "no image", "window", "version"])
+def test_an_image_of_a_card_that_the_composed_front_leaves_out_is_not_shown(reason: str) -> None:
+    first, second, cover = live("First"), live("Second", hours=2), make_image(make_editor())
+    card = Card(article=second, image=cover)
+    if reason == "shown above":
+        card.article = first
+    if reason == "no image":
+        card.no_image = True
+    if reason == "window":
+        card.shows_until = soon(minutes=-1)
+    make_front(first, card, size=1 if reason == "no room" else 2)
+    if reason == "version":
+        make_front(first, live_from=soon(minutes=-1), size=1)
+    assert str(cover.pk) not in Client().get("/en/").text
+    assert Client().get(cover.preview).status_code == 404
+
+
+def test_a_card_is_an_article_or_a_link() -> None:
+    version, story = make_front(live("Other"), size=3), live("Story", hours=2)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        add_block(version, Card(article=story, url="https://example.org/", headline="Both"), size=1)
+    add_block(version, Card(article=story, headline="Own headline"), size=1)
+    story.delete()
+    assert shown() == ["Other"]
+
+
+def test_an_image_on_a_card_is_used_until_its_version_is_replaced(client: Client) -> None:
+    editor = make_editor()
+    cover, story = make_image(editor), live("Story")
+    make_front(Card(article=story, image=cover), size=1)
+    client.force_login(editor)
+    address = f"/admin/articles/image/{cover.pk}/"
+    form = client.get(f"{address}change/").text
+    assert "Front page · English" in form and "It can be deleted" not in form
+    refused = client.post(f"{address}delete/", {"post": "yes"}, follow=True)
+    assert "The image is used in “Front page · English”; remove it there first." in refused.text
+    assert not Image.objects.unused().exists()
+    make_front(story, live_from=soon(minutes=-1), size=1)
+    assert Image.objects.unused().get() == cover
+    client.post(f"{address}delete/", {"post": "yes"})
+    assert not Image.objects.exists()
