@@ -107,8 +107,8 @@ class LiveArticleViewSet(PickedFields, ReadOnlyModelViewSet[Article]):
         except UnknownCheckpoint as error:
             raise ValidationError({"updated_since": [str(error)]}, code=error.code) from error
         articles = self._with_relations(Article.objects.live(database_now())).prefetch_related("corrections")
-        found = articles.in_bulk([entry.article_id for entry in page.live])
-        rows = [found[entry.article_id] for entry in page.live if entry.article_id in found]
+        found = articles.in_bulk([entry.object_id for entry in page.live])
+        rows = [found[entry.object_id] for entry in page.live if entry.object_id in found]
         gather_covers(rows)
         self.links = links_in(article.body for article in rows)
         shown = self.get_serializer(rows, many=True).data

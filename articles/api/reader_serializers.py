@@ -18,7 +18,7 @@ from articles.distribution import checkpoint_number
 from articles.images import absolute, with_renditions
 from articles.limits import ADDRESS_LENGTH, CURSOR_LENGTH, LABEL_LENGTH, SEARCH_LENGTH, SLUG_LENGTH
 from articles.listing import Cursor, InvalidCursor, live_authors, live_tags
-from articles.models import Article, Channel, Correction, FeedEntry, Tag, Text
+from articles.models import Article, Channel, Correction, Event, Tag, Text
 from articles.pages import Links
 from articles.search import highlighted, snippet
 from articles.text import clean_html, with_live_links
@@ -27,7 +27,7 @@ READER_ORDERS = ("published_at", "-published_at")
 NAMING = {"ids", "slug", "address", "ordering"}
 """Parameters that name articles, or their order."""
 
-GONE = [choice for choice in FeedEntry.State.choices if choice[0] != FeedEntry.State.LIVE]
+GONE = [choice for choice in Event.State.choices if choice[0] != Event.State.LIVE]
 
 
 class ChannelSerializer(serializers.ModelSerializer[Channel]):
@@ -190,15 +190,15 @@ class StartField(AddressInstantField):
             return super().to_internal_value(value)
 
 
-class RemovalSerializer(serializers.ModelSerializer[FeedEntry]):
+class RemovalSerializer(serializers.ModelSerializer[Event]):
     """An article that readers no longer see."""
 
-    id = serializers.IntegerField(source="article_id", read_only=True)
+    id = serializers.IntegerField(source="object_id", read_only=True)
     kind = serializers.ChoiceField(source="state", choices=GONE, read_only=True)
-    at = InstantField(read_only=True, help_text=_("When readers last saw it."))
+    at = InstantField(source="happened_at", read_only=True, help_text=_("When readers last saw it."))
 
     class Meta:
-        model = FeedEntry
+        model = Event
         fields = ["id", "kind", "at"]
         read_only_fields = fields
 

@@ -34,3 +34,4 @@ from articles.audit.log import (
     source as source,
     stamped as stamped,
 )
+from articles.audit.outbox import NewEvent as NewEvent, write_events as write_events

@@ -1,4 +1,4 @@
-"""Writing audit entries: the actor, action, article, time and source.
+"""Writing audit entries: the actor, action, article, time and source; and the events that they are about.
 
 A service wraps its changes in `recorded(...)`, which compares the article before and after. Signal receivers record
 what is saved or deleted outside a service.
@@ -22,6 +22,14 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest, JSONObject
 
 from articles.audit.actions import Action
+from articles.audit.outbox import (
+    NewEvent,
+    event_of_release,
+    events_of,
+    write_events,
+    write_events_of_due,
+    write_events_of_times,
+)
 from articles.events import EntriesRecorded, emit
 from articles.limits import TITLE_LENGTH
 from articles.models import Article, AuditEntry, Release, Update
@@ -144,7 +152,8 @@ def record(
     **details: Any,
 ) -> None:
     """Write one entry in the caller's transaction. `before` is the earlier state; None: the same as now."""
-    _store([entry(action, article, by=by, before=before, revision=revision, details=details, release=release)])
+    one = entry(action, article, by=by, before=before, revision=revision, details=details, release=release)
+    _store([one], events_of([one], [article]))
 
 
 def record_many(
@@ -159,13 +168,12 @@ def record_many(
 
     `details` are by the id of the article.
     """
-    more = details or {}
-    _store(
-        [
-            entry(action, article, by=by, before=before, release=release, details=more.get(article.pk))
-            for article, before in changes
-        ]
-    )
+    more, pairs = details or {}, list(changes)
+    entries = [
+        entry(action, article, by=by, before=before, release=release, details=more.get(article.pk))
+        for article, before in pairs
+    ]
+    _store(entries, events_of(entries, [article for article, _before in pairs]))
 
 
 def record_annotation(action: str, article: Article, *, by: Actor | None, reason: str = "", **details: Any) -> None:
@@ -179,7 +187,8 @@ def record_release(
 ) -> None:
     """Write an entry about a release itself. `old_time` is its earlier time."""
     about = {"release_id": release.pk, "release_name": release.name, "reason": release.reason[:500], "details": details}
-    _store([stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)])
+    one = stamped(action, by=by, **about, old_time=old_time, new_time=release.publish_at)
+    _store([one], event_of_release(action, release))
 
 
 def record_beside(action: str, *, title: str, by: Actor | None = None, **details: Any) -> None:
@@ -195,6 +204,7 @@ def record_due(action: str, article_ids: Collection[int]) -> None:
     later change by a user stores what the clock has shown before.
     """
     write_for(_entries_of_due, article_ids, action)
+    write_events_of_due(action, article_ids)
 
 
 def _entries_of_due(ids: Collection[int], action: str) -> Statement:
@@ -236,6 +246,7 @@ def record_times(action: str, article_ids: Collection[int], *, new_time: Combina
     `new_time` is an expression over an article.
     """
     _insert_entries(action, article_ids, by, new_time=new_time)
+    write_events_of_times(article_ids, new_time)
 
 
 def record_bylines(article_ids: Collection[int], byline: str) -> None:
@@ -272,8 +283,9 @@ _WRITTEN = [name for name in _DEFAULTS if name not in ("id", "at")]
 _new: Callable[..., AuditEntry] = AuditEntry  # by position, in the order of the fields: names take three times as long
 
 
-def _store(entries: Sequence[AuditEntry]) -> None:
+def _store(entries: Sequence[AuditEntry], events: Sequence[NewEvent] = ()) -> None:
     insert_rows(AuditEntry, _WRITTEN, map(attrgetter(*_WRITTEN), entries), at=database_now())
+    write_events(events)
     emit(EntriesRecorded(entries))
 
 

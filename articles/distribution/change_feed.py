@@ -1,32 +1,47 @@
-"""Writing and reading the change feed: changes of articles that readers see.
+"""The sequencer of events, and the change feed: the last event of each article that readers noticed.
 
-Articles go live and leave by the clock as well as by edits. So one who holds the lock compares what readers see now
-with what the feed says they saw, for the articles that were written (`PendingChange`) and for those one of whose times
-has passed. An entry is therefore never missed, and never about something unseen.
+Transitions write events in their own transactions; one who holds the lock of the `FeedHead` numbers them after the
+commit. Articles also go live and leave by the clock, and other programs change them. So the sequencer compares what
+readers see now with what the feed says they saw, for the articles that were written (`PendingChange`) and for those one
+of whose times has passed, and writes the events that no transition has written. An event is therefore never missed,
+and never about something unseen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.db import connection
 from django.db.models import F, Max, Model, Q, Value
 
 from articles.exceptions import UnknownCheckpoint
 from articles.listing import decode_cursor, encode_cursor
-from articles.models import FEED_EPOCH, Article, Channel, FeedEntry, FeedHead, Image, PendingChange, Tag
+from articles.models import FEED_EPOCH, Article, Channel, Event, FeedHead, Image, PendingChange, Tag
 from scheduling.database import (
     EARLIEST,
     database_now,
     delete_by_ids,
     insert_for_each,
+    insert_rows,
     lock_by_ids,
     read_database_clock,
     retried,
+    update_by_ids,
 )
 
-State = FeedEntry.State
+Kind, State = Event.Kind, Event.State
+
+_LEADS_TO: Mapping[str, Event.State] = {
+    Kind.PUBLISHED: State.LIVE,
+    Kind.UPDATED: State.LIVE,
+    Kind.CORRECTED: State.LIVE,
+    Kind.REPUBLISHED: State.LIVE,
+    Kind.UNPUBLISHED: State.UNPUBLISHED,
+    Kind.RETRACTED: State.RETRACTED,
+}
+"""What readers see after an event of an article; the other kinds are not for readers."""
 
 MOST = 2_000  # written articles that are checked under one lock
 _ROUNDS = 100  # of those in one run of the reconciler
@@ -56,7 +71,7 @@ def catch_up_completely() -> int:
     """Add all new changes, so that requests have few to add. Returns 0, because this repairs nothing."""
     for _round in range(_ROUNDS):
         catch_up()
-        if not PendingChange.objects.exists():
+        if not (PendingChange.objects.exists() or Event.objects.unnumbered().exists()):
             break
     return 0
 
@@ -65,7 +80,7 @@ def catch_up_completely() -> int:
 class FeedPage:
     """Entries in the order of the feed, and the number up to which they are complete."""
 
-    entries: Sequence[FeedEntry]
+    entries: Sequence[Event]
     sequence: int
     has_more: bool
 
@@ -75,12 +90,12 @@ class FeedPage:
         return encode_cursor(_ORDER, [self.sequence])
 
     @property
-    def live(self) -> list[FeedEntry]:
+    def live(self) -> list[Event]:
         """Articles that went live or changed."""
         return [entry for entry in self.entries if entry.state == State.LIVE]
 
     @property
-    def gone(self) -> list[FeedEntry]:
+    def gone(self) -> list[Event]:
         """Articles that left the site."""
         return [entry for entry in self.entries if entry.state != State.LIVE]
 
@@ -97,15 +112,15 @@ def follow(since: int | datetime, *, most: int) -> FeedPage:
     start = since if isinstance(since, int) else _start(since, head)
     if start > head.sequence or start // FEED_EPOCH != head.sequence // FEED_EPOCH:
         raise UnknownCheckpoint
-    entries = list(FeedEntry.objects.filter(sequence__gt=start).order_by("sequence")[: most + 1])
+    entries = list(Event.objects.filter(feed_seq__gt=start).order_by("feed_seq")[: most + 1])
     page = entries[:most]
-    return FeedPage(page, page[-1].sequence if page else start, has_more=len(entries) > most)
+    return FeedPage(page, page[-1].feed_seq or start if page else start, has_more=len(entries) > most)
 
 
 def _start(since: datetime, head: FeedHead) -> int:
     """The number before the first entry at `since` or later; the head was read first, so it is never too high."""
-    first = FeedEntry.objects.filter(entered_at__gte=since).order_by("entered_at", "sequence").first()
-    return head.sequence if first is None else first.sequence - 1
+    first = Event.objects.in_feed().filter(numbered_at__gte=since).order_by("numbered_at", "seq").first()
+    return head.sequence if first is None or first.seq is None else first.seq - 1
 
 
 def note_renamed(thing: Model) -> None:
@@ -116,7 +131,9 @@ def note_renamed(thing: Model) -> None:
 
 
 def _is_behind(head: FeedHead) -> bool:
-    return PendingChange.objects.exists() or bool(_passed(head.looked_at, read_database_clock()))
+    if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
+        return True
+    return bool(_passed(head.looked_at, read_database_clock()))
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
@@ -129,20 +146,42 @@ def _passed(since: datetime, now: datetime) -> set[int]:
     spans = [Q((f"{name}__gt", early), (f"{name}__lte", late)) for name in _TIMES]
     found = {pk for span in spans for pk in shown.filter(span).values_list("pk", flat=True)}
     if now < since:
-        found |= set(FeedEntry.objects.filter(at__gt=now).values_list("pk", flat=True))
+        found |= set(Event.objects.in_feed().filter(happened_at__gt=now).values_list("object_id", flat=True))
     return found
 
 
 def _enter_changes(head: FeedHead) -> None:
-    pending = list(PendingChange.objects.order_by("pk")[:MOST])
+    pending, written = _unseen()
     now = read_database_clock()
-    written = {change.article_id: change.at for change in pending}
+    changed = {change.article_id: change.at for change in pending}
+    stories = _stories(written)
+    sights = _look(changed.keys() | stories.keys() | _passed(head.looked_at, now), changed, now)
+    known = {one.object_id: one for one in Event.objects.in_feed().filter(object_id__in=list(sights))}
     visible = {change.article_id for change in pending if change.is_visible}
-    sights = _look(written.keys() | _passed(head.looked_at, now), written, now)
-    known = FeedEntry.objects.in_bulk(list(sights))
-    changed = [sight for pk, sight in sights.items() if _is_news(sight, known.get(pk), pk in visible)]
-    _enter(head, sorted(changed, key=lambda sight: (sight.at, sight.pk)), now)
+    for pk, sight in sights.items():
+        stories.setdefault(pk, Story()).end_with(sight, known.get(pk), pk in visible)
+    observed = _write_observed([story.observed for story in stories.values() if story.observed])
+    repeated = {event.pk for story in stories.values() for event in story.repeated}
+    _number(head, [event for event in written if event.pk not in repeated], observed, stories, known, now)
+    delete_by_ids(Event, repeated)
     delete_by_ids(PendingChange, [change.pk for change in pending])
+
+
+def _unseen() -> tuple[list[PendingChange], list[Event]]:
+    """Written articles, and events without a number, as of one instant: a transition commits one of each."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNSEEN, [MOST])
+        rows = cursor.fetchall()
+    changes = PendingChange.objects.in_bulk([pk for is_event, pk in rows if not is_event])
+    events = Event.objects.in_bulk([pk for is_event, pk in rows if is_event])
+    return [changes[pk] for pk in sorted(changes)], [events[pk] for pk in sorted(events)]
+
+
+_UNSEEN = (
+    f"SELECT 0, id FROM (SELECT id FROM {PendingChange._meta.db_table} ORDER BY id LIMIT %s) AS unchecked"  # noqa: S608 (names)
+    f" UNION ALL SELECT 1, id FROM {Event._meta.db_table} WHERE seq IS NULL"
+)
+"""One statement sees one state of the database; two might see a change, but not its event."""
 
 
 @dataclass(frozen=True)
@@ -150,45 +189,129 @@ class ReaderState:
     """The state of an article for readers, and since when."""
 
     pk: int
-    state: FeedEntry.State
+    state: Event.State
     at: datetime
+    planned_at: datetime | None = None
+    revision: int = 0
 
 
-def _is_news(sight: ReaderState, known: FeedEntry | None, text_changed: bool) -> bool:
-    """Whether readers see a change; not for articles that were never live."""
-    if known is None:
-        return sight.state == State.LIVE
-    return known.state != sight.state or (sight.state == State.LIVE and text_changed)
+@dataclass
+class Story:
+    """What happened to an article since the feed's last entry about it."""
+
+    events: list[Event] = field(default_factory=list)  #: that transitions wrote, in their order
+    repeated: list[Event] = field(default_factory=list)  #: that tell what was observed before
+    observed: Event | None = None  #: what no transition wrote
+
+    def end_with(self, sight: ReaderState, known: Event | None, text_changed: bool) -> None:
+        """Complete it, so that it ends with what readers see now. What they never saw is no news."""
+        before = _state_of(known)
+        for event in self.events:
+            # Readers saw it by the clock, and the sequencer as well, before a worker stored it.
+            if event.kind == Kind.PUBLISHED and before == State.LIVE:
+                self.repeated.append(event)
+            else:
+                before = _LEADS_TO[event.kind]
+        self.events = [event for event in self.events if event not in self.repeated]
+        is_told = bool(self.events)
+        if before == sight.state and (is_told or not (text_changed and sight.state == State.LIVE)):
+            return
+        if before is None and sight.state != State.LIVE:
+            return
+        planned_at = sight.planned_at if before != sight.state else None
+        self.observed = Event(
+            kind=_kind_between(before, sight.state),
+            object_id=sight.pk,
+            revision=sight.revision,
+            planned_at=planned_at,
+            happened_at=sight.at,
+            state=sight.state,
+        )
+
+    def last(self) -> Event | None:
+        """Its last event."""
+        return self.observed or (self.events[-1] if self.events else None)
+
+
+def _state_of(known: Event | None) -> Event.State | None:
+    return None if known is None else State(known.state)
+
+
+def _kind_between(before: Event.State | None, after: Event.State) -> Event.Kind:
+    if after == State.LIVE:
+        return Kind.PUBLISHED if before is None else Kind.UPDATED if before == State.LIVE else Kind.REPUBLISHED
+    return Kind.RETRACTED if after == State.RETRACTED else Kind.UNPUBLISHED
+
+
+def _stories(written: Sequence[Event]) -> dict[int, Story]:
+    stories: dict[int, Story] = {}
+    for event in written:
+        if event.kind in _LEADS_TO:
+            stories.setdefault(event.object_id, Story()).events.append(event)
+    return stories
 
 
 def _look(ids: Collection[int], written: Mapping[int, datetime], now: datetime) -> dict[int, ReaderState]:
     live = set(Article.objects.live(now).filter(pk__in=ids).values_list("pk", flat=True))
-    rows = Article.objects.filter(pk__in=ids).values_list("pk", "status", *_TIMES)
-    there = {pk: (status, [time for time in times if time and time <= now]) for pk, status, *times in rows}
+    rows = Article.objects.filter(pk__in=ids).values_list("pk", "status", "publish_at", "revision", *_TIMES)
+    there = {pk: row for pk, *row in rows}
     sights = {}
     for pk in ids:
-        status, past = there.get(pk, (None, []))
+        status, publish_at, revision, *times = there.get(pk, (None, None, 0))
+        past = [time for time in times if time and time <= now]
         at = max([*past, *([written[pk]] if pk in written else [])], default=now)
-        sights[pk] = ReaderState(pk, State.LIVE if pk in live else _absence(status), at)
+        state = State.LIVE if pk in live else _absence(status)
+        planned_at = publish_at if pk in live else at if at in past else None
+        sights[pk] = ReaderState(pk, state, at, planned_at, revision)
     return sights
 
 
-def _absence(status: int | None) -> FeedEntry.State:
+def _absence(status: int | None) -> Event.State:
     if status is None:
         return State.DELETED
     return State.RETRACTED if status == Article.Status.RETRACTED else State.UNPUBLISHED
 
 
-def _enter(head: FeedHead, sights: Sequence[ReaderState], now: datetime) -> None:
-    last = FeedEntry.objects.aggregate(last=Max("entered_at"))["last"]
-    entered_at = max(now, last or now)
-    delete_by_ids(FeedEntry, [sight.pk for sight in sights])
-    FeedEntry.objects.bulk_create(
-        [
-            FeedEntry(article_id=one.pk, sequence=number, state=one.state, at=one.at, entered_at=entered_at)
-            for number, one in enumerate(sights, start=head.sequence + 1)
-        ],
-        batch_size=500,
+_FIELDS = ("kind", "object_id", "revision", "planned_at", "happened_at", "state")
+
+
+def _write_observed(events: Sequence[Event]) -> list[Event]:
+    """Store what was observed, unless a worker writes the same at this moment; in the order in which it happened."""
+    if not events:
+        return []
+    ordered = sorted(events, key=lambda one: one.object_id)  # as workers do, so that no two wait for each other
+    insert_rows(
+        Event, _FIELDS, ([getattr(one, name) for name in _FIELDS] for one in ordered), unless_there=True, payload={}
     )
-    head.sequence, head.looked_at = head.sequence + len(sights), now
+    wanted = {_key(one) for one in events}
+    stored = Event.objects.unnumbered().filter(object_id__in=[one.object_id for one in events])
+    found = [one for one in stored if _key(one) in wanted]
+    return sorted(found, key=lambda one: (one.happened_at, one.object_id))
+
+
+def _key(event: Event) -> tuple[int, str, int, datetime]:
+    return event.object_id, event.kind, event.revision, event.happened_at
+
+
+def _number(
+    head: FeedHead,
+    written: Sequence[Event],
+    observed: Sequence[Event],
+    stories: Mapping[int, Story],
+    known: Mapping[int, Event],
+    now: datetime,
+) -> None:
+    """Number these events, and let the last one of each article stand in the feed instead of that before."""
+    last = Event.objects.aggregate(last=Max("numbered_at"))["last"]
+    in_feed = {_key(event) for story in stories.values() if (event := story.last())}
+    events = [*written, *observed]
+    for seq, event in enumerate(events, start=head.sequence + 1):
+        event.seq = seq
+        event.feed_seq = seq if _key(event) in in_feed else None
+        event.state = event.state or _LEADS_TO.get(event.kind, "")
+    gone = (known[event.object_id].pk for event in events if event.feed_seq and event.object_id in known)
+    update_by_ids(Event, ["feed_seq"], ([pk, None] for pk in gone))
+    rows = ([event.pk, event.seq, event.feed_seq, event.state] for event in events)
+    update_by_ids(Event, ["seq", "feed_seq", "state"], rows, numbered_at=max(now, last or now))
+    head.sequence, head.looked_at = head.sequence + len(events), now
     head.save()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from django.db.models import Max, Model
+from django.db.models import Max, Model, QuerySet
 
-from articles.models import Article, AuditEntry, FeedEntry
+from articles.models import Article, AuditEntry, Event
 
-_OF_ARTICLES: tuple[tuple[type[Model], str], ...] = ((AuditEntry, "article_id"), (FeedEntry, "article_id"))
-_OF_USERS: tuple[tuple[type[Model], str], ...] = ((AuditEntry, "user_id"),)
-"""What outlives a row: its number belongs to that row for ever."""
+
+def _histories(model: type[Model]) -> list[tuple[QuerySet[Any], str]]:
+    """What outlives a row, whose number belongs to it for ever: records, and their column with the number."""
+    if model is Article:
+        return [(AuditEntry.objects.all(), "article_id"), (Event.objects.of_articles(), "object_id")]
+    return [(AuditEntry.objects.all(), "user_id")]
 
 
 def given_numbers(model: type[Model], wanted: Sequence[int | None], *, highest: int) -> list[int | None]:
@@ -39,6 +42,6 @@ def given_numbers(model: type[Model], wanted: Sequence[int | None], *, highest: 
 def _taken(model: type[Model], numbers: Collection[int]) -> set[int]:
     rows: Any = model._default_manager.filter(pk__in=numbers).values_list("pk", flat=True)
     found = set(rows)
-    for history, column in _OF_ARTICLES if model is Article else _OF_USERS:
-        found |= set(history._default_manager.filter(**{f"{column}__in": numbers}).values_list(column, flat=True))
+    for history, column in _histories(model):
+        found |= set(history.filter(**{f"{column}__in": numbers}).values_list(column, flat=True))
     return found

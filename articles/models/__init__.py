@@ -25,7 +25,6 @@ from articles.models.bulk_action import BulkAction as BulkAction, BulkActionItem
 from articles.models.calendar_feed import CalendarFeed as CalendarFeed
 from articles.models.change_feed import (
     FEED_EPOCH as FEED_EPOCH,
-    FeedEntry as FeedEntry,
     FeedHead as FeedHead,
     PendingChange as PendingChange,
 )
@@ -33,6 +32,7 @@ from articles.models.channel import Channel as Channel, ChannelQuerySet as Chann
 from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
 from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
+from articles.models.event import Event as Event, EventQuerySet as EventQuerySet
 from articles.models.front import (
     Block as Block,
     Card as Card,

@@ -1,4 +1,4 @@
-"""The change feed: the order in which articles went live, changed and left, for API clients."""
+"""What the sequencer of events works on: changes that it has not seen, and its last number."""
 
 from __future__ import annotations
 
@@ -24,39 +24,11 @@ class PendingChange(models.Model):
 
 
 FEED_EPOCH = 10**9
-"""Sequence numbers of one epoch of the change feed; a restored backup begins another."""
-
-
-class FeedEntry(models.Model):
-    """The last change of an article that readers saw; outlives the article.
-
-    `sequence` is higher than that of everything that was entered before. It is given under the lock of the `FeedHead`,
-    so a client that has read up to a number misses nothing later.
-    """
-
-    class State(models.TextChoices):
-        """What readers see of it."""
-
-        LIVE = "live"
-        UNPUBLISHED = "unpublished"
-        RETRACTED = "retracted"
-        DELETED = "deleted"
-
-    article_id = models.BigIntegerField(primary_key=True)
-    sequence = models.BigIntegerField(unique=True)
-    state = models.CharField(max_length=12, choices=State.choices)
-    at = models.DateTimeField()  # when readers saw it change
-    entered_at = models.DateTimeField(db_index=True)  # when it was added to the feed; never decreases
-
-    class Meta:
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        return f"{self.article_id} {self.state}"
+"""Numbers of one epoch of events; a restored backup begins another."""
 
 
 class FeedHead(models.Model):
-    """The end of the feed: one row, whose lock protects the feed. Without it the feed is rebuilt."""
+    """The last number of events: one row, whose lock protects the order. Without it the feed is rebuilt."""
 
     sequence = models.BigIntegerField(default=0)
     looked_at = models.DateTimeField()

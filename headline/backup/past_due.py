@@ -196,10 +196,17 @@ def _end_bulk_actions(apps: Apps, now: datetime) -> None:
 
 
 def _renumber_feed(apps: Apps, now: datetime) -> None:
-    """Begin a new epoch of the change feed: clients may have read entries that it does not have, and start over."""
+    """Begin a new epoch of events: clients may have read some that the backup does not have, and start over."""
     begin = int(now.timestamp()) * FEED_EPOCH
-    for model in ("FeedEntry", "FeedHead"):
-        apps.get_model("articles", model).objects.update(sequence=F("sequence") % FEED_EPOCH + begin)
+    models = {model.__name__: model for model in apps.get_app_config("articles").get_models()}
+    for name, columns in _NUMBERED.items():
+        if name in models:
+            numbers: Any = {column: F(column) % FEED_EPOCH + begin for column in columns}
+            models[name]._default_manager.update(**numbers)
+
+
+_NUMBERED = {"FeedHead": ("sequence",), "FeedEntry": ("sequence",), "Event": ("seq", "feed_seq")}
+"""What has numbers of events in a backup; that of an earlier version has the feed in a table of its own."""
 
 
 # After the migrations, with the present models

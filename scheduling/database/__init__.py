@@ -10,6 +10,7 @@ from scheduling.database.bulk import (
     insert_for_each as insert_for_each,
     insert_rows as insert_rows,
     insert_statement as insert_statement,
+    unless_there as unless_there,
     update_by_ids as update_by_ids,
 )
 from scheduling.database.compiled import (

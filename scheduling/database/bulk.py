@@ -24,15 +24,23 @@ _PLAIN = (models.CharField.get_prep_value, models.TextField.get_prep_value)
 _KINDS = {"UUIDField": "CHAR(36)", "JSONField": "LONGTEXT"}  # types that JSON_TABLE lacks
 
 
-def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]], **same: Any) -> None:
+def insert_rows(
+    model: type[models.Model],
+    fields: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    unless_there: bool = False,
+    **same: Any,
+) -> None:
     """Insert rows, each with the values of `fields`, without signals or defaults.
 
-    `same` are values or expressions for all.
+    `same` are values or expressions for all. `unless_there` leaves out rows that break a unique constraint.
     """
     chosen = [_field(model, name) for name in fields]
     insert, values = _insert(model, fields, [f"v{number}" for number in range(len(chosen))], same)
     for given, parameter in _tables(chosen, rows):
-        _execute(f"{insert} FROM {given}", [*values, parameter])
+        sql = f"{insert} FROM {given}"
+        _execute(_unless_there(model, sql) if unless_there else sql, [*values, parameter])
 
 
 def copy_rows(
@@ -114,6 +122,20 @@ def insert_statement(model: type[models.Model], rows: models.QuerySet[Any], **co
     names = ", ".join(map(connection.ops.quote_name, columns))
     # The statement is the ORM's and the names are the model's: no input is interpolated.
     return f"INSERT INTO {connection.ops.quote_name(model._meta.db_table)} ({names}) {select}", parameters  # noqa: S608
+
+
+def unless_there(model: type[models.Model], statement: Statement) -> Statement:
+    """The same inserting statement, which leaves out rows that break a unique constraint."""
+    sql, parameters = statement
+    return _unless_there(model, sql), parameters
+
+
+def _unless_there(model: type[models.Model], sql: str) -> str:
+    if connections[router.db_for_write(model)].vendor == "sqlite":
+        return sql.replace("INSERT", "INSERT OR IGNORE", 1)
+    # Not INSERT IGNORE, which would also store what does not fit.
+    key = f"{_quote(model._meta.db_table)}.{_quote(_field(model, 'pk').column)}"
+    return f"{sql} ON DUPLICATE KEY UPDATE {key} = {key}"
 
 
 class NewId(models.Func):

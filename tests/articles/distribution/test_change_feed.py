@@ -17,7 +17,7 @@ from articles import publishing, releases
 from articles.distribution import change_feed
 from articles.exceptions import ArticleError
 from articles.listing import encode_cursor
-from articles.models import Article, FeedEntry, FeedHead, PendingChange, Release, Tag
+from articles.models import Article, Event, FeedHead, PendingChange, Release, Tag
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
@@ -177,7 +177,7 @@ def test_what_no_one_saw_leaves_no_trace(follower: Follower, alice: User) -> Non
         article.delete()
     retracted = make_article("Retracted", status=APPROVED, publish_at=soon(hours=1))
     publishing.retract(retracted, by=alice, notice="No.")
-    assert (follower.poll(), follower.heard, FeedEntry.objects.count()) == ([], [], 0)
+    assert (follower.poll(), follower.heard, Event.objects.in_feed().count()) == ([], [], 0)
 
 
 def test_an_update_is_in_the_feed_when_readers_see_it(follower: Follower, alice: User) -> None:
@@ -299,7 +299,7 @@ def test_many_changes_are_entered_in_parts(follower: Follower, monkeypatch: pyte
 def test_a_lost_feed_is_rebuilt() -> None:
     article = out()
     Follower().poll()
-    for model in (FeedHead, FeedEntry, PendingChange):
+    for model in (FeedHead, Event, PendingChange):
         model.objects.all().delete()
     assert APIClient().get(URL, {"updated_since": encode_cursor("changes", [1])}).status_code in (200, 400)
     assert Follower().poll() == [(article.pk, "live")]
@@ -317,7 +317,7 @@ def test_an_article_that_gets_a_later_time_after_the_clock_is_set_back_is_heard_
     article = out(publish_at=soon(minutes=-5))
     follower.poll()
     FeedHead.objects.update(looked_at=soon(hours=2))
-    FeedEntry.objects.update(at=soon(hours=1))
+    Event.objects.update(happened_at=soon(hours=1))
     move_times(article, publish_at=soon(hours=5))
     assert follower.poll() == [(article.pk, "unpublished")]
     assert follower.poll() == []
@@ -328,7 +328,7 @@ def test_an_entry_has_the_time_at_which_it_went_live_not_an_earlier_one_of_its_t
     article = out(publish_at=soon(minutes=-5))
     PendingChange.objects.update(at=soon(minutes=-40))
     follower.poll()
-    assert FeedEntry.objects.get().at == article.publish_at
+    assert Event.objects.in_feed().get().happened_at == article.publish_at
 
 
 @pytest.mark.django_db(transaction=True)
