@@ -61,6 +61,6 @@ class Migration(migrations.Migration):
             model_name='event',
             constraint=models.UniqueConstraint(fields=('object_id', 'kind', 'revision', 'happened_at'), name='event_once'),
         ),
-        migrations.RunPython(move_entries, move_back),
+        migrations.RunPython(move_entries, move_back, atomic=False),
         migrations.DeleteModel(name='FeedEntry'),
     ]

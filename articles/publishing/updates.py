@@ -131,7 +131,7 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     done.filter(draft__isnull=False).update(approved=None, publish_at=None, updated_at=now)
     delete_by_ids(Update, done.filter(draft__isnull=True).values_list("pk", flat=True))
     for pk, revision in texts.items():
-        articles[pk].title = revision.title
+        articles[pk].title, articles[pk].revision = revision.title, revision.number
 
 
 @retried
