@@ -50,6 +50,7 @@ STARTING_POINTS = {
     "48eb04bd": "scheduling.0006_measure_after_commit",
     "1594069a": "headline_api.0004_etag_of_repeated_response",
     "5fb3ce19": "articles.0038_proposed_changes, headline_api.0005_service_accounts",
+    "e9e122ba": "articles.0041_article_language, headline_api.0006_operators_of_programs",
 }
 """Commit, and the last migrations that it applies. Earlier ones changed articles.0001_initial: no upgrade from them."""
 
