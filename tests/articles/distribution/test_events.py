@@ -164,13 +164,14 @@ def test_the_same_event_is_written_once() -> None:
 
 def follow(stop: Callable[[], bool]) -> list[tuple[int, int]]:
     """What a program gets that keeps the last number: number and object of each event."""
-    last, heard = 0, []
+    last = 0
+    heard: list[tuple[int, int]] = []
     while True:
         is_last = stop()
         catch_up()
-        for seq, pk in Event.objects.filter(seq__gt=last).order_by("seq").values_list("seq", "object_id"):
-            last = seq
-            heard.append((seq, pk))
+        for event in Event.objects.filter(seq__gt=last).order_by("seq"):
+            last = event.seq or 0
+            heard.append((last, event.object_id))
         if is_last:
             return heard
 
