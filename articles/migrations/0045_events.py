@@ -32,7 +32,7 @@ def move_back(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0041_article_language'),
+        ('articles', '0042_alert_open_and_card_is_one'),
     ]
 
     operations = [
