@@ -49,7 +49,7 @@ _OTHERS = ("assigned", "due_at", "quote")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
+class ActivityEntry:
     """Something that happened. `revision` is the number of the text that it is about, if any."""
 
     at: datetime
@@ -67,17 +67,17 @@ class Event:
         return format_time_exactly(self.at)
 
 
-def events(article: Article) -> list[Event]:
+def events(article: Article) -> list[ActivityEntry]:
     """The latest events of all sources, latest first."""
     found = [event for read in SOURCES for event in read(article)]
     return sorted(found, key=lambda event: event.at, reverse=True)[:ACTIVITY_LENGTH]
 
 
-def _audited(article: Article) -> Iterable[Event]:
+def _audited(article: Article) -> Iterable[ActivityEntry]:
     """Revisions, transitions and changed times, from the audit log."""
     for entry in AuditEntry.objects.of(article).with_names()[:ACTIVITY_LENGTH]:
         times, others = ([*_details(entry, names)] for names in (_TIMES, _OTHERS))
-        yield Event(
+        yield ActivityEntry(
             at=seen_at(entry),
             title=label_of(entry.action),
             who=who_of(entry),
@@ -96,5 +96,5 @@ def _details(entry: AuditEntry, names: Iterable[str]) -> Iterable[tuple[str | Pr
             yield from details_of(AuditEntry(details={name: entry.details[name]}))
 
 
-SOURCES: list[Callable[[Article], Iterable[Event]]] = [_audited]
+SOURCES: list[Callable[[Article], Iterable[ActivityEntry]]] = [_audited]
 """The kinds of events."""
