@@ -99,15 +99,15 @@ def shown(field: FieldDiff, marked: Marked = escape, *, is_cut: bool = False) ->
 
 def _first(found: Iterable[ShownRow], rows: Sequence[Row | list[Row] | int]) -> Iterator[ShownRow]:
     """As many as a page that is cut shows, and how many changes follow."""
-    size = 0
-    for number, row in enumerate(found):
-        left = sum(isinstance(one, Row) and one.change is not RowChange.KEPT for one in rows[number:])
+    changes = [isinstance(one, Row) and one.change is not RowChange.KEPT for one in rows]
+    size, left = 0, sum(changes)
+    for row, is_change in zip(found, changes, strict=True):
         if size > _MOST_SHOWN and left:
             title = ngettext("%d more change", "%d more changes", left) % left
             yield ShownRow(RowChange.OMITTED, title, is_more=True)
             return
         yield row
-        size += row.size
+        size, left = size + row.size, left - is_change
 
 
 def _with_context(field: FieldDiff) -> Iterator[Row | list[Row] | int]:

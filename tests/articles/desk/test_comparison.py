@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 from uuid import uuid4
 
@@ -16,9 +17,10 @@ from playwright.sync_api import Page
 from rest_framework.test import APIClient
 
 from articles import publishing
+from articles.desk.comparison import ShownRow, _first
 from articles.models import Article, Update
 from articles.publishing import comparison
-from articles.text import compare_bodies
+from articles.text import Row, RowChange, compare_bodies
 from tests.articles.browsers import sign_in
 from tests.articles.factories import make_article, make_editor, make_user, soon
 from tests.articles.image_files import make_image
@@ -264,3 +266,20 @@ def test_the_newest_revision_is_not_restored_and_each_is_named(desk: Client) -> 
     newest, first = (desk.get(f"/admin/articles/article/{article.pk}/revisions/{number}/").text for number in (2, 1))
     assert "Revision 2, compared with revision 1." in newest
     assert ("Restore this revision" in newest, "Restore this revision" in first) == (False, True)
+
+
+def test_the_changes_that_follow_are_counted_once() -> None:
+    rows, calls = [Row(RowChange.ADDED) for _number in range(300)], 0
+
+    def count(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event == "c_call"
+
+    shown_rows = [ShownRow(RowChange.KEPT) for _row in rows]
+    sys.setprofile(count)
+    try:
+        found = list(_first(shown_rows, rows))
+    finally:
+        sys.setprofile(None)
+    assert found[-1].is_more
+    assert calls < 10 * len(rows)
