@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.urls import path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
 from headline.accounts.api import RoleViewSet, UserViewSet
+from headline.api.schema_view import SchemaView
 from headline.api.token import TokenView
 from headline.api.token_views import ApiTokenViewSet, ServiceAccountViewSet
 
@@ -18,7 +19,7 @@ router.register("v1/desk/service-accounts", ServiceAccountViewSet, basename="des
 
 urlpatterns = [
     path("v1/token/", TokenView.as_view(), name="api-token"),
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("schema/", SchemaView.as_view(), name="api-schema"),
     *router.urls,
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema", metadata_class=None), name="api-docs"),
 ]

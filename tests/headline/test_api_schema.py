@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils.translation import trans_real
 from jsonschema import Draft202012Validator, FormatChecker
 from playwright.sync_api import Page
 from rest_framework.test import APIClient
@@ -36,6 +38,7 @@ from articles.models import (
 )
 from articles.review import comparisons, propose, version_of_change
 from headline.api.models import ApiToken
+from headline.api.schema import Generator
 from scheduling.database import read_database_clock
 from scheduling.services import add_task, poll
 from tests.articles.factories import make_article, make_channel, some_user, soon
@@ -441,6 +444,17 @@ def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any]
             check_response(document, operation, response)
         if operation.get("security", [{}]) != [{}]:
             assert [response.status_code for response in responses[:2]] == [401, 403]
+
+
+def test_nothing_is_kept_of_the_languages_and_versions_that_visitors_make_up() -> None:
+    client, headers = APIClient(), {"Accept": "application/vnd.oai.openapi+json"}
+    chinese = client.get("/api/schema/?lang=zh-hans", headers=headers)
+    assert (chinese.status_code, "快讯" in chinese.content.decode()) == (200, True)
+    kept = {*trans_real._translations}  # type: ignore[attr-defined]
+    for query in ("lang=xx", "lang=en-made-up", "lang=", "version=9", "lang=en&version=v1"):
+        assert client.get(f"/api/schema/?{query}", headers=headers).status_code == 400
+    assert {*trans_real._translations} == kept  # type: ignore[attr-defined]
+    assert Generator._generated.keys() <= dict(settings.LANGUAGES).keys()
 
 
 def test_the_document_is_valid_and_generated_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
