@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from html import escape, unescape
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from defusedxml.ElementTree import tostring
@@ -44,7 +44,7 @@ ROOTS = {"rss", "rdf:RDF", "atom:feed"}
 ENTRIES = {"item", "atom:entry"}
 DATES = ("pubDate", "atom:published", "dc:date", "atom:updated")
 TEXTS = ("content:encoded", "atom:content")
-SUMMARIES = ("description", "atom:summary")
+SUMMARIES = ("description", "atom:summary", "blogger:metaDescription")
 TERMS = {"category", "atom:category", "dc:subject"}
 KIND = "http://schemas.google.com/g/2005#kind"
 """The scheme of categories that say what an entry is, in Blogger's exports: post, comment, page, settings, template."""
@@ -201,7 +201,13 @@ class Entry:
             "byline": Truncator(_(", ").join(names)).chars(BYLINE) if len(names) > 1 else "",
             "channel": terms[0] if terms else "",
             "tags": terms[1:],
+            **self._slug(),
         }
+
+    def _slug(self) -> dict[str, object]:
+        """That of its address at Blogger, which is in the file."""
+        filename = PurePosixPath(self._text("blogger:filename")).stem
+        return {"slug": filename} if filename else {}
 
     def _date(self) -> str | None:
         """The first date that is not missing or zero, in ISO 8601 with an offset; an unclear one as it is."""
@@ -219,7 +225,8 @@ class Entry:
 
     def _title(self) -> str:
         title = self._find("title", "atom:title")
-        return "" if title is None else _unmarked(_html(title))
+        text = "" if title is None else _unmarked(_html(title))
+        return unescape(text) if self._text("blogger:type") else text  # Blogger's exports escape headlines twice
 
     def _summary_and_body(self) -> tuple[str, str]:
         text, summary = self._markup(*TEXTS), self._markup(*SUMMARIES)

@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from articles.exchange.outside_times import clear_or_none, in_our_zone, is_missing, parse_time
 from articles.exchange.records import COUNTED, Kind, Record, Refused, Remark, Unreadable
-from articles.exchange.validate import CHANNEL, TITLE
+from articles.exchange.validate import BYLINE, CHANNEL, TITLE
 from articles.exchange.wordpress_html import Attachment, Body, Library, Post, render
 from articles.exchange.xml_reader import events, namespaces, plain
 from articles.models import LINES
@@ -37,6 +37,9 @@ META = {
     f"_headline_{name}": name for name in (*LINES, "embargo_until", "unpublish_at") if name not in ("title", "summary")
 }
 """Custom fields of our exports for what WordPress does not have. WordPress hides those that begin with "_"."""
+
+CO_AUTHORS = "author"
+"""The taxonomy of the plugin Co-Authors Plus, with the names of a post's authors."""
 
 FEATURED, FOOTNOTES, ALT = "_thumbnail_id", "footnotes", "_wp_attachment_image_alt"
 
@@ -215,7 +218,8 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     body = _body(post, custom, site)
     terms = _Terms(element, site)
     date, date_note = _date(post)
-    fields = {**_fields(post, body, site), "publish_at": date} | terms.fields() | _ours(custom)
+    fields = {**_fields(post, body, site), "publish_at": date} | terms.fields()
+    fields |= terms.byline(fields["author_name"]) | _ours(custom)
     notes = [*body.notes, *filter(None, [date_note]), *terms.notes(), *_notes(post, custom, element, site)]
     if not fields["title"]:
         fields["title"] = _title(body)
@@ -289,7 +293,15 @@ class _Terms:
         categories = [(slug, name) for domain, slug, name in terms if domain == "category"]
         self._categories = [(slug, name) for slug, name in categories if slug != "uncategorized"]
         self._tags = [name for domain, _slug, name in terms if domain == "post_tag"]
-        self._others = [(domain, name) for domain, _slug, name in terms if domain not in ("category", "post_tag")]
+        self._authors = [name for domain, _slug, name in terms if domain == CO_AUTHORS and name]
+        self._others = [
+            (domain, name) for domain, _slug, name in terms if domain not in ("category", "post_tag", CO_AUTHORS)
+        ]
+
+    def byline(self, author: object) -> dict[str, object]:
+        """Their names, if it has other or more authors than its user."""
+        names = list(dict.fromkeys(self._authors))
+        return {} if names in ([], [author]) else {"byline": Truncator(_(", ").join(names)).chars(BYLINE)}
 
     def fields(self) -> dict[str, object]:
         """The first category as the channel, the other ones and the tags."""

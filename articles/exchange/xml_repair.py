@@ -1,12 +1,14 @@
 """XML as UTF-8 without what makes parsers refuse a whole file: other encodings, control characters, a blank first line.
 
-A document type without definitions of its own is removed, and the entities of HTML that it declared are replaced.
+A document type without definitions of its own is removed. Outside CDATA sections, entities of HTML are replaced by
+their characters, and an ampersand that begins no reference, as in the addresses of some exports, is escaped.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from html import escape
 from html.entities import html5
 from typing import BinaryIO
 
@@ -16,8 +18,10 @@ _DECLARATION = re.compile(r"<\?xml\b[^<>]*\?>\s*")
 _DOCTYPE = re.compile(r"<!DOCTYPE\b[^\[\]<>]*>\s*", re.IGNORECASE)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NUMBERED = re.compile(r"&#(?:x0*(?:[0-8bcef]|1[0-9a-f]|fff[ef]|d[89a-f]..)|0*(?:[0-8]|1[124-9]|2\d|3[01]));", re.I)
-_NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,30};)")
-_LONGEST_REFERENCE = 40
+_STEPS = re.compile(r"<!\[CDATA\[|\]\]>|&(#\d{1,8};|#x[0-9A-Fa-f]{1,8};|[A-Za-z][A-Za-z0-9]{1,30};)?")
+_CUT = re.compile(r"(?:<(?:!(?:\[(?:C(?:D(?:A(?:TA?)?)?)?)?)?)?|\]\]?|&[#A-Za-z0-9]{0,32})\Z")
+"""The beginning of a step at the end of a part of the file."""
+_LONGEST_STEP = 40
 _XML = {"amp;", "lt;", "gt;", "quot;", "apos;"}
 _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "hz": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
 """Encodings under whose name files contain characters of a wider one."""
@@ -36,7 +40,7 @@ class RepairedXml:
         self._stream = stream
         start = stream.read(_HEAD)
         self._decoder = codecs.getincrementaldecoder(_encoding_of(start, encoding))()
-        self._has_doctype = False
+        self._is_in_cdata = False
         self._rest = ""
         self._pending = self._head(self._decoder.decode(start, final=len(start) < _HEAD)).encode()
 
@@ -55,24 +59,28 @@ class RepairedXml:
         begin = text.find("<", 0)
         found = _DOCTYPE.search(text, begin) if begin >= 0 else None
         if found and not re.search(r"<[A-Za-z]", text[: found.start()]):
-            self._has_doctype = True
             text = text[: found.start()] + text[found.end() :]
         return self._repaired(text)
 
     def _repaired(self, text: str, *, is_last: bool = False) -> str:
         text, self._rest = self._rest + text, ""
-        if not is_last and (cut := text.rfind("&", -_LONGEST_REFERENCE)) >= 0 and ";" not in text[cut:]:
-            text, self._rest = text[:cut], text[cut:]
+        if not is_last and (cut := _CUT.search(text, max(0, len(text) - _LONGEST_STEP))):
+            text, self._rest = text[: cut.start()], text[cut.start() :]
         text, count = _CONTROLS.subn("", text)
         if "&#" in text:
             text, numbered = _NUMBERED.subn("", text)
             count += numbered
         self.removed += count
-        return _NAMED.sub(_character, text) if self._has_doctype else text
+        return _STEPS.sub(self._step, text)
 
-
-def _character(found: re.Match[str]) -> str:
-    return found[0] if found[1] in _XML else html5.get(found[1], found[0])
+    def _step(self, found: re.Match[str]) -> str:
+        if not found[0].startswith("&"):
+            # The end of a section that never began is left to the parser, which refuses it.
+            self._is_in_cdata = found[0].startswith("<")
+            return found[0]
+        if self._is_in_cdata or found[0].startswith("&#") or found[1] in _XML:
+            return found[0]
+        return escape(html5.get(found[1] or "", found[0]), quote=False)
 
 
 def _encoding_of(start: bytes, encoding: str) -> str:

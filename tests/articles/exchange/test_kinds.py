@@ -252,6 +252,23 @@ def test_kinds_of_blogger(read: Read, kind: str) -> None:
     assert read("rss", f'<feed xmlns="{ATOM}">{entry}</feed>') == []
 
 
+def test_an_export_of_blogger_by_takeout(read: Read) -> None:
+    """Empty elements, a type of the author, too, a headline that is escaped twice, and the address."""
+    entry = """<entry><id>tag:blogger.com,1999:blog-4.post-%s</id><blogger:type>%s</blogger:type>
+        <blogger:status>%s</blogger:status><author><name>Ada</name><blogger:type>BLOGGER</blogger:type></author>
+        <title>Fog &amp;amp; &amp;#39;rain&amp;#39;</title><content type="html">&lt;p&gt;Thick.&lt;/p&gt;</content>
+        <blogger:metaDescription>About fog.</blogger:metaDescription><published>2020-06-18T01:45:55.218Z</published>
+        <blogger:location/><category/><blogger:filename>/2020/06/thick-fog.html</blogger:filename><link/><enclosure/>
+        </entry>"""
+    states = [("POST", "LIVE"), ("POST", "DRAFT"), ("POST", "SOFT_TRASHED"), ("PAGE", "LIVE"), ("COMMENT", "LIVE")]
+    entries = "".join(entry % (number, *state) for number, state in enumerate(states))
+    feed = f'<feed xmlns="{ATOM}" xmlns:blogger="http://schemas.google.com/blogger/2018">{entries}</feed>'
+
+    live, draft = read("rss", feed)
+    assert (live.status, draft.status) == (Status.PUBLISHED, Status.DRAFT)
+    assert (live.lines["title"], live.lines["summary"], live.slug) == ("Fog & 'rain'", "About fog.", "thick-fog")
+
+
 @pytest.mark.parametrize(
     "date",
     [

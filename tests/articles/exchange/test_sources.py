@@ -212,6 +212,18 @@ def test_control_characters_do_not_refuse_an_export(tmp_path: Path) -> None:
     assert titles() == {"Fog over  town"}
 
 
+def test_an_ampersand_that_begins_no_reference_does_not_refuse_an_export(tmp_path: Path) -> None:
+    """As in addresses and headlines of some exports; in a CDATA section it is one already."""
+    parts = "<link>https://a.example/?a=1&b=2&amp;c=3</link><title>Cut &amp; Dry & Salt &mdash; &nope;</title>"
+    text = (WXR % post(1, body="<p>R&D &mdash; S&amp;P</p>")).replace("<title><![CDATA[", f"{parts}<old><![CDATA[", 1)
+
+    result = import_xml(tmp_path, text.replace("]]></title>", "]]></old>", 1))
+
+    assert result.summary == counts(created=1)
+    assert titles() == {"Cut & Dry & Salt — &nope;"}
+    assert Article.objects.get().body == "<p>R&amp;D — S&amp;P</p>"
+
+
 def test_a_reference_is_repaired_wherever_a_read_part_of_the_file_ends(tmp_path: Path) -> None:
     item = f"<item><title>%s&#x1F;Fog &amp; tide</title><guid>https://x.example/%s</guid>{DATED}</item>"
 

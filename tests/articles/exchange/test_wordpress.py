@@ -314,6 +314,16 @@ def test_a_named_channel_keeps_its_own_slug_and_description(tmp_path: Path) -> N
     assert list(Channel.objects.values_list("name", "slug", "description")) == [("Archive", "archive", "")]
 
 
+def test_all_authors_of_a_post_are_its_byline(tmp_path: Path) -> None:
+    """The plugin Co-Authors Plus stores them as terms."""
+    both = term("author", "Ada") + term("author", "Bo Li")
+    result = import_posts(tmp_path, post(1, title="Fog", terms=both))
+
+    assert result.summary == counts(created=1)
+    assert not any("author" in remark for remark in result.remarks)
+    assert Article.objects.get().byline == "Ada, Bo Li"
+
+
 def test_a_post_without_a_title_gets_its_first_words(tmp_path: Path) -> None:
     result = import_posts(tmp_path, post(1, title="", body="<p>High water at noon.</p>"), post(2, title="", body=""))
 
