@@ -51,6 +51,7 @@ from articles.task_types import (
     UNPUBLISH,
     UPDATE,
 )
+from articles.webhooks import send_events as send_events  # a companion of workers
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import clock, lock_by_ids, retried
 from scheduling.log_fields import of_ids, of_task

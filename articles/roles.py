@@ -48,7 +48,7 @@ ROLES: dict[Role, tuple[str, ...]] = {
         "articles.*",
         *(f"scheduling.view_{model}" for model in ("taskinfo", "taskinfolog", "workerheartbeat")),
     ),
-    Role.OPERATOR: (*READING, "scheduling.*"),
+    Role.OPERATOR: (*READING, "articles.manage_webhooks", "scheduling.*"),
 }
 """Role to permissions: "app.codename", or "app.*" for all of an app."""
 

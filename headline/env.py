@@ -68,7 +68,18 @@ _used: dict[str, str] = {}
 _asked: set[str] = set()
 
 _OURS = (
-    *("AUTH_LDAP_", "CDN_PURGE_", "DJANGO_", "METRICS_", "OIDC_", "SAML_", "SCHEDULING_", "SECOND_FACTOR_", "SSO_"),
+    *(
+        "AUTH_LDAP_",
+        "CDN_PURGE_",
+        "DJANGO_",
+        "METRICS_",
+        "OIDC_",
+        "SAML_",
+        "SCHEDULING_",
+        "SECOND_FACTOR_",
+        "SSO_",
+        "WEBHOOK_",
+    ),
 )
 """Beginnings of variables that no other program has."""
 _OF_OTHERS = re.compile(
@@ -111,7 +122,8 @@ PLAIN = frozenset(
         *("SAML_CERTIFICATE", "SAML_EMAIL_ATTRIBUTE", "SAML_GROUPS_ATTRIBUTE", "SAML_IDP_ENTITY_ID", "SAML_METADATA"),
         *("SAML_NAME_ATTRIBUTE", "SAML_SP_ENTITY_ID", "SAML_SSO_URL"),
         *("FOREIGN_MEDIA", "SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
-        *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE"),
+        *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE", "WEBHOOK_ALLOWED_HOSTS"),
+        "WEBHOOK_ALLOW_HTTP",
     }
 )
 """The variables that contain no secret; all others may, also as part of a URL."""

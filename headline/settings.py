@@ -324,6 +324,8 @@ LOGGING = logs.configuration(LOG_FORMAT)
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel closer than this are a conflict
 WEBSUB_HUB = env.address("WEBSUB_HUB")
+WEBHOOK_ALLOW_HTTP = env.flag("WEBHOOK_ALLOW_HTTP", default=False)
+WEBHOOK_ALLOWED_HOSTS = [name.lower() for name in env.names("WEBHOOK_ALLOWED_HOSTS")]
 
 # Embedded players for URLs that are alone in a paragraph: the name, a regular expression for the URLs (valid in
 # JavaScript, too), and the player's URL, which contains the expression's group.

@@ -49,6 +49,8 @@ from django.utils.functional import Promise
 from scheduling.exceptions import ImproperHandler
 
 if TYPE_CHECKING:
+    import threading
+
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
@@ -83,6 +85,7 @@ Verdict = Drop | Postpone | Fail
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 AfterCommit = Callable[["Sequence[TaskInfo]", datetime], object]
 Reconciler = Callable[[], int]
+Companion = Callable[["threading.Event"], object]
 Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
 """Maps task keys to the names of their subjects, for those that this user may see."""
 
@@ -118,6 +121,7 @@ _LAZY = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasy
 
 _handlers: dict[str, Handler] = {}
 _reconcilers: list[Reconciler] = []
+_companions: list[Companion] = []
 
 
 def handler(
@@ -220,3 +224,18 @@ def recoverable_types() -> frozenset[str]:
 def reconcilers() -> Iterator[Reconciler]:
     """The registered reconcilers, in the order of registration."""
     return iter(tuple(_reconcilers))
+
+
+def companion(function: Companion) -> Companion:
+    """Register a function that each worker runs in a thread of its own, until the event that it gets is set.
+
+    For work that is no task, such as sending what other systems follow. It takes care of its own errors.
+    """
+    if function not in _companions:
+        _companions.append(function)
+    return function
+
+
+def companions() -> Iterator[Companion]:
+    """The registered companions."""
+    return iter(tuple(_companions))

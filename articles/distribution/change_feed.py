@@ -33,7 +33,7 @@ from scheduling.database import (
 
 Kind, State = Event.Kind, Event.State
 
-_LEADS_TO: Mapping[str, Event.State] = {
+LEADS_TO: Mapping[str, Event.State] = {
     Kind.PUBLISHED: State.LIVE,
     Kind.UPDATED: State.LIVE,
     Kind.CORRECTED: State.LIVE,
@@ -211,7 +211,7 @@ class Story:
             if event.kind == Kind.PUBLISHED and before == State.LIVE:
                 self.repeated.append(event)
             else:
-                before = _LEADS_TO[event.kind]
+                before = LEADS_TO[event.kind]
         self.events = [event for event in self.events if event not in self.repeated]
         is_told = bool(self.events)
         if before == sight.state and (is_told or not (text_changed and sight.state == State.LIVE)):
@@ -246,7 +246,7 @@ def _kind_between(before: Event.State | None, after: Event.State) -> Event.Kind:
 def _stories(written: Sequence[Event]) -> dict[int, Story]:
     stories: dict[int, Story] = {}
     for event in written:
-        if event.kind in _LEADS_TO:
+        if event.kind in LEADS_TO:
             stories.setdefault(event.object_id, Story()).events.append(event)
     return stories
 
@@ -308,7 +308,7 @@ def _number(
     for seq, event in enumerate(events, start=head.sequence + 1):
         event.seq = seq
         event.feed_seq = seq if _key(event) in in_feed else None
-        event.state = event.state or _LEADS_TO.get(event.kind, "")
+        event.state = event.state or LEADS_TO.get(event.kind, "")
     gone = (known[event.object_id].pk for event in events if event.feed_seq and event.object_id in known)
     update_by_ids(Event, ["feed_seq"], ([pk, None] for pk in gone))
     rows = ([event.pk, event.seq, event.feed_seq, event.state] for event in events)

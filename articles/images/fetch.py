@@ -9,12 +9,10 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import PurePosixPath
-from threading import BoundedSemaphore, Timer
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
@@ -23,6 +21,7 @@ from django.core.files.base import ContentFile
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError
+from articles.outgoing import Ends, Resolved, address_of, connect, is_public, resolve
 
 TIMEOUT = 5.0  # seconds of each wait
 FETCH_TIMEOUT = 20.0  # seconds for all of it
@@ -32,9 +31,6 @@ _concurrency = BoundedSemaphore(2)
 _CHUNK = 64 * 1024
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = (301, 302, 303, 307, 308)
-_TRANSLATED = IPv6Network("64:ff9b::/96")  # addresses of IPv4 behind a translator
-
-Address = IPv4Address | IPv6Address
 
 
 class NotFetched(ArticleError):
@@ -95,7 +91,7 @@ def _request(place: SplitResult, end: float, most: int) -> tuple[str | None, byt
     kind: Callable[..., HTTPConnection] = HTTPSConnection if place.scheme == "https" else HTTPConnection
     port = place.port or _PORTS[place.scheme]
     connection: Any = kind(place.hostname, port, timeout=TIMEOUT)
-    ends = _Ends(end)
+    ends = Ends(end)
     connection._create_connection = partial(_connect, _resolved(place.hostname or "", port), ends)
     try:
         path = f"{place.path or '/'}{f'?{place.query}' if place.query else ''}"
@@ -111,72 +107,21 @@ def _request(place: SplitResult, end: float, most: int) -> tuple[str | None, byt
         connection.close()
 
 
-class _Ends:
-    """Ends a connection at an instant: the timeout is one of each wait, and a host may send a byte before each ends."""
-
-    def __init__(self, end: float) -> None:
-        self._end = end
-        self._duplicate: socket.socket | None = None
-        self._timer: Timer | None = None
-
-    def watch(self, connected: socket.socket) -> None:
-        """Shut the connection down in time; the duplicate is of the same connection, also once TLS wraps it."""
-        self._duplicate = connected.dup()
-        self._timer = Timer(max(0.0, self._end - time.monotonic()), self._shut)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def cancel(self) -> None:
-        """The connection has ended by itself."""
-        if self._timer is not None and self._duplicate is not None:
-            self._timer.cancel()
-            self._duplicate.close()
-
-    def _shut(self) -> None:
-        if self._duplicate is not None:
-            with suppress(OSError):
-                self._duplicate.shutdown(socket.SHUT_RDWR)
-
-
-def _connect(addresses: list[tuple[Any, ...]], ends: _Ends, _place: Any, timeout: float, *_rest: Any) -> socket.socket:
+def _connect(addresses: list[Resolved], ends: Ends, _place: Any, timeout: float, *_rest: Any) -> socket.socket:
     """A connection to the first of the checked addresses that accepts one."""
-    for number, (family, kind, protocol, _name, address) in enumerate(addresses, start=1):
-        connected = socket.socket(family, kind, protocol)
-        try:
-            connected.settimeout(timeout)
-            connected.connect(address)
-        except OSError:
-            connected.close()
-            if number == len(addresses):
-                raise
-        else:
-            ends.watch(connected)
-            return connected
-    raise NotFetched
+    connected = connect(addresses, timeout)
+    ends.watch(connected)
+    return connected
 
 
-def _resolved(host: str, port: int) -> list[tuple[Any, ...]]:
+def _resolved(host: str, port: int) -> list[Resolved]:
     """What the name resolves to. Raises `AddressRefused` if any of it is not public, `OSError` for unknown names."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    for one in found:
-        address = ip_address(str(one[4][0]).partition("%")[0])
+    found = resolve(host, port)
+    for address in map(address_of, found):
         is_known = any(address in network for network in settings.FETCH_NETWORKS)
         if not is_known and not (is_public(address) and port in _PORTS.values()):
             raise AddressRefused
     return found
-
-
-def is_public(address: Address) -> bool:
-    """Whether it is a public address, also if it stands for an address of IPv4."""
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
-        if address in _TRANSLATED:
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner:
-            return is_public(inner)
-        if address.is_site_local:
-            return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
 
 
 def _content(response: HTTPResponse, end: float, most: int) -> bytes:

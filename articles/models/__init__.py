@@ -98,3 +98,11 @@ from articles.models.translatable import (
     stored_text as stored_text,
 )
 from articles.models.update import Update as Update
+from articles.models.webhook import (
+    NEWSROOM_KINDS as NEWSROOM_KINDS,
+    PUBLIC_KINDS as PUBLIC_KINDS,
+    ROTATION as ROTATION,
+    Delivery as Delivery,
+    DeliveryQuerySet as DeliveryQuerySet,
+    Endpoint as Endpoint,
+)

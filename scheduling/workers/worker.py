@@ -27,6 +27,7 @@ from scheduling.queues import DelayQueue, Popped, get_queue
 from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.refreshing import sweep
 from scheduling.services.running import RunReport, pop_due, prepare, run_popped
+from scheduling.workers.companions import Companions
 from scheduling.workers.maintenance import Maintenance
 from scheduling.workers.side_effects import SideEffects, run_side_effects
 
@@ -52,6 +53,7 @@ class Worker:
         self.at_least_once_types = (
             registry.at_least_once_types() if not task_types else registry.at_least_once_types() & set(task_types)
         )
+        self.companions = [] if task_types else list(registry.companions())
         self.batch = batch or conf.BATCH_SIZE
         self.name = f"{socket.gethostname()}:{os.getpid()}"[:100]
         self.queue = queue or get_queue()
@@ -90,6 +92,7 @@ class Worker:
             types = sorted(self.task_types)
             stack.enter_context(Maintenance(self.name, types, self.queue, self.breakers, self.turn.is_busy))
             stack.enter_context(SideEffects(self.at_least_once_types))
+            stack.enter_context(Companions(self.companions))
             for other in self._others():
                 stack.enter_context(self.in_thread(other, stopping, deadline))
             self._loop(stopping, deadline)

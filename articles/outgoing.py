@@ -1,0 +1,95 @@
+"""Connections to addresses that users give, without reaching what only this server can reach.
+
+A name is resolved once, each of its addresses is checked, and a checked one is connected to, so that it cannot change
+in between. The address is checked, never its spelling: a resolver takes `127.1` and `0x7f000001` for this machine, too.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Timer
+from typing import Any
+
+Address = IPv4Address | IPv6Address
+Resolved = tuple[Any, ...]
+"""What `getaddrinfo` returns for one address."""
+
+_NOT_PUBLIC = [
+    *map(
+        IPv4Network,
+        (
+            "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+            "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+            "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+        ),
+    ),
+    *map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")),
+]  # fmt: skip
+"""Of IANA's registries of special addresses, and 168.63.129.16, which tells machines of Azure their secrets."""
+_GLOBAL = IPv6Network("2000::/3")
+"""All that is public of IPv6: neither mapped nor translated addresses of IPv4, nor local ones."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether it is an address of the public internet. Not by `is_global`, which varies with the release of Python."""
+    if isinstance(address, IPv6Address) and (address not in _GLOBAL or address.scope_id):
+        return False
+    return not any(address.version == network.version and address in network for network in _NOT_PUBLIC)
+
+
+def resolve(host: str, port: int) -> list[Resolved]:
+    """What a name resolves to. Raises `OSError` for unknown names."""
+    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+
+def address_of(resolved: Resolved) -> Address:
+    """The address."""
+    return ip_address(str(resolved[4][0]).partition("%")[0])
+
+
+class Ends:
+    """Ends a connection at an instant: the timeout is one of each wait, and a host may send a byte before each ends."""
+
+    def __init__(self, end: float) -> None:
+        """`end` is of `time.monotonic()`."""
+        self._end = end
+        self._duplicate: socket.socket | None = None
+        self._timer: Timer | None = None
+
+    def watch(self, connected: socket.socket) -> None:
+        """Shut the connection down in time; the duplicate is of the same connection, also once TLS wraps it."""
+        self._duplicate = connected.dup()
+        self._timer = Timer(max(0.0, self._end - time.monotonic()), self._shut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """The connection has ended by itself."""
+        if self._timer is not None and self._duplicate is not None:
+            self._timer.cancel()
+            self._duplicate.close()
+
+    def _shut(self) -> None:
+        if self._duplicate is not None:
+            with suppress(OSError):
+                self._duplicate.shutdown(socket.SHUT_RDWR)
+
+
+def connect(addresses: Sequence[Resolved], timeout: float) -> socket.socket:
+    """A connection to the first of the checked addresses that accepts one. Raises `OSError`."""
+    for number, (family, kind, protocol, _name, address) in enumerate(addresses, start=1):
+        connected = socket.socket(family, kind, protocol)
+        try:
+            connected.settimeout(timeout)
+            connected.connect(address)
+        except OSError:
+            connected.close()
+            if number == len(addresses):
+                raise
+        else:
+            return connected
+    raise OSError("the name has no address")

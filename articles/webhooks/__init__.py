@@ -1,0 +1,18 @@
+"""Webhooks: events sent to other systems over HTTP, at least once, signed, with the truth of the moment."""
+
+from articles.webhooks.dispatch import drain as drain, send_events as send_events
+from articles.webhooks.manage import (
+    MANAGE as MANAGE,
+    SEND_SCHEDULES as SEND_SCHEDULES,
+    EndpointHealth as EndpointHealth,
+    delete_endpoint as delete_endpoint,
+    health_of as health_of,
+    replay as replay,
+    replay_since as replay_since,
+    rotate_secret as rotate_secret,
+    save_endpoint as save_endpoint,
+    send_test as send_test,
+    set_enabled as set_enabled,
+)
+from articles.webhooks.signing import PREFIX as PREFIX
+from articles.webhooks.target import TargetRefused as TargetRefused

@@ -1,0 +1,359 @@
+"""The dispatcher: gives each endpoint its events, and sends them, at least once and in order for each object.
+
+It runs in threads of each worker, beside the tasks, so no publication waits for a receiver. One process at a time sends
+to an endpoint, by a lease that expires when it dies: then another sends again what was not noted, with the same ids.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import connections
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils.translation import gettext, override
+
+from articles.distribution import catch_up
+from articles.models import Article, Delivery, Endpoint, Event, FeedHead
+from articles.webhooks.messages import Message, messages
+from articles.webhooks.send import Answer, Line
+from articles.webhooks.signing import headers
+from articles.webhooks.target import TargetRefused, parse
+from scheduling.database import insert_rows, read_database_clock, retried, update_by_ids
+from scheduling.incidents import incidents
+from scheduling.registry import companion
+
+logger = logging.getLogger(__name__)
+
+_SECONDS, _MINUTES, _HOURS = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+PAUSES = (
+    *(5 * _SECONDS, 5 * _MINUTES, 30 * _MINUTES),
+    *(hours * _HOURS for hours in (2, 5, 10, 14, 20, 24)),
+)
+"""After each failed attempt, as in Standard Webhooks; three days in all."""
+_JITTER = 0.2
+_LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
+
+TELL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
+"""How long an endpoint fails before its owner gets a mail, and before it is disabled."""
+_APART = 12 * _HOURS  # between two failures that count as lasting
+
+LEASE = timedelta(seconds=30)  # longer than the slowest request
+AT_ONCE = 8  # requests to one endpoint
+_LOOK = 0.1  # seconds between two looks for new events
+_IDLE = 1.0  # while there is no endpoint
+_MOST_RUNNING = 40  # endpoints to which a process sends at once
+_MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
+_PAGE = 500  # events that are given to an endpoint in one transaction
+_WINDOW = 64  # deliveries among which the first of each object is looked for
+
+Key = Delivery.State
+
+
+# Which events an endpoint hears of
+
+
+@retried
+def give_events(endpoint: Endpoint) -> int:
+    """Make deliveries of the next events, in the order of their numbers; how many events there were."""
+    events = list(Event.objects.filter(seq__gt=endpoint.position).order_by("seq")[:_PAGE])
+    if not events:
+        return 0
+    now = read_database_clock()
+    add_deliveries(endpoint, wanted(endpoint, events), now)
+    endpoint.position = events[-1].seq or endpoint.position
+    Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(position=endpoint.position)
+    return len(events)
+
+
+def add_deliveries(endpoint: Endpoint, events: Sequence[Event], now: datetime) -> None:
+    """Make deliveries of these events, unless there are some."""
+    fields = ("endpoint", "event", "object_id", "state", "attempts", "due_at", "kind", "error", "body", "response")
+    rows = ([endpoint.pk, one.pk, one.object_id, Key.PENDING, 0, now, "", "", "", ""] for one in events)
+    insert_rows(Delivery, fields, rows, unless_there=True)
+
+
+def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
+    """Those of these events that the endpoint hears of.
+
+    With a choice of channels or languages, it also hears of an article that it has heard of before: this one left.
+    """
+    kinds = endpoint.heard_kinds()
+    heard = [one for one in events if one.kind in kinds]
+    channels = set(endpoint.channels.values_list("pk", flat=True))
+    if not (channels or endpoint.languages):
+        return heard
+    ids = {one.object_id for one in heard if one.kind.startswith("article.")}
+    chosen = Article.objects.filter(pk__in=ids)
+    if channels:
+        chosen = chosen.filter(channel__in=channels)
+    if endpoint.languages:
+        chosen = chosen.filter(language__in=endpoint.languages)
+    known = Delivery.objects.filter(endpoint=endpoint, object_id__in=ids, event__kind__startswith="article.")
+    told = {*chosen.values_list("pk", flat=True), *known.values_list("object_id", flat=True)}
+    return [one for one in heard if one.object_id in told or not one.kind.startswith("article.")]
+
+
+# Sending
+
+
+def take(endpoint_id: int) -> Endpoint | None:
+    """Lease an endpoint for this thread; None if another has it."""
+    token, now = str(uuid.uuid4()), read_database_clock()
+    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now)
+    rows = Endpoint.objects.filter(free, pk=endpoint_id, enabled=True)
+    if not rows.update(leased_until=now + LEASE, lease_token=token):
+        return None
+    endpoint = Endpoint.objects.filter(pk=endpoint_id, lease_token=token).first()
+    last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
+    if endpoint is not None and endpoint.position > last:  # the numbers have begun again
+        endpoint.position = last
+        endpoint.save(update_fields=["position"])
+    return endpoint
+
+
+def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
+    """Send what is due to a leased endpoint until there is nothing more, and give the lease back."""
+    try:
+        target = parse(endpoint.url)
+        lines = [Line(target) for _ in range(AT_ONCE)]
+    except TargetRefused:  # the environment allowed it before
+        lines = []
+    try:
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
+            while not stopping.is_set() and _is_ours(endpoint):
+                more = give_events(endpoint)
+                chunk = _next(endpoint)
+                if not chunk and not more:
+                    break
+                if chunk:
+                    _send(endpoint, chunk, lines, pool)
+    finally:
+        for line in lines:
+            line.close()
+        Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(
+            leased_until=None, lease_token=""
+        )
+
+
+def _is_ours(endpoint: Endpoint) -> bool:
+    """Renew the lease, and read what may have changed; False if it is another's, paused or asks for a pause."""
+    now = read_database_clock()
+    own = Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token, enabled=True)
+    if not own.update(leased_until=now + LEASE):
+        return False
+    endpoint.refresh_from_db()
+    return endpoint.resumes_at is None or endpoint.resumes_at <= now
+
+
+def _next(endpoint: Endpoint) -> list[Delivery]:
+    """The next deliveries that are due: of each object only the first, so that no later one overtakes it."""
+    now = read_database_clock()
+    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").order_by("due_at", "pk")
+    first: dict[Any, Delivery] = {}
+    for one in due[:_WINDOW]:
+        kind = one.event.kind.partition(".")[0] if one.event else ""
+        first.setdefault((kind, one.object_id if one.event else one.pk), one)
+    return list(first.values())[:AT_ONCE]
+
+
+def _send(endpoint: Endpoint, chunk: Sequence[Delivery], lines: Sequence[Line], pool: ThreadPoolExecutor) -> None:
+    now = read_database_clock()
+    said = messages(endpoint, chunk, now)
+    keys = endpoint.secrets_at(now)
+
+    def post(number: int) -> Answer:
+        message = said[number]
+        if not message.body:
+            return Answer(0)
+        if not lines:
+            return Answer(0, error=TargetRefused.code)
+        signed = headers(message.message_id, int(time.time()), message.body, keys)
+        return lines[number].post(message.body, signed)
+
+    answers = list(pool.map(post, range(len(said))))
+    why = _note(endpoint, list(zip(said, answers, strict=True)))
+    if why and _tell_owner(endpoint, why):
+        Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_told=True)
+
+
+@dataclass
+class _Outcome:
+    """What becomes of an endpoint after some answers."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    mail: str = ""  #: why its owner is told
+
+
+@retried
+def _note(endpoint: Endpoint, answered: Sequence[tuple[Message, Answer]]) -> str:
+    """Store the answers, and the health of the endpoint; why its owner is to be told, if so."""
+    now = read_database_clock()
+    names = ("state", "attempts", "due_at", "sent_at", "kind", "code", "ms", "late_ms", "error", "body", "response")
+    update_by_ids(Delivery, names, (_noted(message, answer, now) for message, answer in answered))
+    outcome = health(endpoint, [answer for message, answer in answered if message.body], now)
+    if outcome.values:
+        Endpoint.objects.filter(pk=endpoint.pk).update(**outcome.values)
+    return outcome.mail
+
+
+def _noted(message: Message, answer: Answer, now: datetime) -> list[Any]:
+    delivery = message.delivery
+    attempts = delivery.attempts + 1
+    state, due_at = Key.PENDING, now
+    if not message.body:
+        state = Key.DROPPED
+    elif answer.is_success:
+        state = Key.DELIVERED
+    elif attempts > len(PAUSES) or delivery.event is None:
+        state = Key.FAILED
+    else:
+        due_at = now + _pause(attempts, answer)
+    late = delivery.late_ms if delivery.late_ms is not None else message.late_ms
+    return [
+        delivery.pk, state, attempts, due_at, now, message.kind, answer.code, answer.ms, late, answer.error,
+        message.body, answer.text,
+    ]  # fmt: skip
+
+
+def _pause(attempts: int, answer: Answer) -> timedelta:
+    pause = PAUSES[attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 (spreads retries, not security)
+    return max(pause, _asked(answer))
+
+
+def _asked(answer: Answer) -> timedelta:
+    """How long a receiver that is overloaded asks to wait."""
+    if answer.code not in (429, 503) or answer.retry_after is None:
+        return timedelta(0)
+    return min(timedelta(seconds=answer.retry_after), _LONGEST_WAIT)
+
+
+def health(endpoint: Endpoint, answers: Sequence[Answer], now: datetime) -> _Outcome:
+    """What becomes of an endpoint after these answers, in their order."""
+    outcome = _Outcome()
+    if any(answer.code == 410 for answer in answers):
+        return _Outcome({"enabled": False, "paused_because": "gone"}, mail="gone")
+    if not answers:
+        return outcome
+    if wait := max(map(_asked, answers)):
+        outcome.values["resumes_at"] = now + wait
+    if any(answer.is_success for answer in answers):
+        if endpoint.failing_since:
+            outcome.values |= {"failing_since": None, "failed_at": None, "is_owner_told": False}
+        return outcome
+    since, last = endpoint.failing_since or now, endpoint.failed_at or now
+    outcome.values |= {"failing_since": since, "failed_at": now}
+    if now - since >= DISABLE_AFTER and last - since >= _APART:
+        outcome.values |= {"enabled": False, "paused_because": "failing"}
+        outcome.mail = "disabled"
+    elif now - since >= TELL_AFTER and not endpoint.is_owner_told:
+        outcome.mail = "failing"
+    return outcome
+
+
+def _tell_owner(endpoint: Endpoint, why: str) -> bool:
+    """Mail the owner: once when it has failed for a day, once when it is disabled."""
+    owner = endpoint.owner
+    if owner is None or not owner.is_active or not owner.email:
+        return True
+    address = f"{settings.SITE_URL}/admin/articles/endpoint/{endpoint.pk}/change/"
+    with override(settings.LANGUAGE_CODE):
+        subjects = {
+            "failing": gettext("A webhook has failed for a day"),
+            "disabled": gettext("A webhook was paused, because it has failed for five days"),
+            "gone": gettext("A webhook was paused, because its receiver is gone (410)"),
+        }
+        text = f"{endpoint}\n{address}\n"
+        try:
+            send_mail(subjects[why], text, None, [owner.email])
+        except OSError as error:
+            incidents.failed(logger, "webhook mail", "the owner of a webhook could not be told", error)
+            return False
+    return True
+
+
+# In each worker
+
+
+class Dispatcher:
+    """Looks for endpoints with something to send, and starts a thread for each."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, threading.Thread] = {}
+
+    def run(self, stopping: threading.Event) -> None:
+        """Send events until the worker stops."""
+        while not stopping.is_set():
+            pause = _IDLE
+            try:
+                with incidents.watch(logger, "webhooks", "events are sent later"):
+                    pause = self.look(stopping)
+            except Exception:  # it is logged
+                connections.close_all()
+            stopping.wait(pause)
+        for thread in list(self._running.values()):
+            thread.join(1.0)
+        connections.close_all()
+
+    def look(self, stopping: threading.Event) -> float:
+        """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
+        if not Endpoint.objects.filter(enabled=True).exists():
+            return _IDLE
+        head = catch_up()
+        self._running = {pk: thread for pk, thread in self._running.items() if thread.is_alive()}
+        for pk, is_failing in due_endpoints(head.sequence):
+            if pk in self._running:
+                continue
+            if len(self._running) >= (_MOST_FAILING if is_failing else _MOST_RUNNING):
+                continue
+            thread = threading.Thread(target=_serve_one, args=[pk, stopping], name=f"endpoint {pk}", daemon=True)
+            self._running[pk] = thread
+            thread.start()
+        return _LOOK
+
+
+def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
+    """The endpoints with something to be sent that no process sends to: id, and whether they fail."""
+    now = read_database_clock()
+    due = Delivery.objects.pending().filter(endpoint=OuterRef("pk"), due_at__lte=now)
+    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now)
+    ready = Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
+    rows = Endpoint.objects.filter(free, ready, enabled=True).annotate(is_due=Exists(due))
+    rows = rows.filter(Q(is_due=True) | ~Q(position=sequence)).order_by(F("failing_since").asc(nulls_first=True))
+    for pk, since in rows.values_list("pk", "failing_since"):
+        yield pk, since is not None
+
+
+def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
+    try:
+        with incidents.watch(logger, f"webhook {endpoint_id}", "events are sent later"):
+            if endpoint := take(endpoint_id):
+                serve(endpoint, stopping)
+    except Exception:  # it is logged
+        logger.debug("endpoint %d waits", endpoint_id)
+    finally:
+        connections.close_all()
+
+
+@companion
+def send_events(stopping: threading.Event) -> None:
+    """Send events to endpoints, in each worker."""
+    Dispatcher().run(stopping)
+
+
+def drain() -> None:
+    """Send all that is due now, in this thread: for commands and tests."""
+    sequence = catch_up().sequence
+    for pk, _is_failing in list(due_endpoints(sequence)):
+        if endpoint := take(pk):
+            serve(endpoint, threading.Event())

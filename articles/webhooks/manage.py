@@ -1,0 +1,183 @@
+"""Managing webhooks: who may, what is recorded, and their health."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from urllib.parse import urlsplit
+
+from django.db.models import Count, Q
+from django.utils.translation import gettext_lazy as _
+
+from articles.audit import Action, Actor, record_beside
+from articles.distribution import catch_up
+from articles.exceptions import ArticleError, NotAllowed
+from articles.limits import MOST_ENDPOINTS, MOST_REPLAYED
+from articles.models import ROTATION, Delivery, Endpoint, Event
+from articles.permissions import require
+from articles.webhooks.dispatch import add_deliveries, wanted
+from articles.webhooks.signing import new_secret
+from articles.webhooks.target import check
+from scheduling.database import among, lock_by_ids, read_database_clock, retried
+
+MANAGE = "articles.manage_webhooks"
+SEND_SCHEDULES = "articles.send_schedules"
+
+_RECENT = timedelta(hours=24)
+_SAMPLE = 1_000  # deliveries of which the median is taken
+
+
+class TooManyEndpoints(ArticleError):
+    """There are as many webhooks as there may be."""
+
+    code = "too_many_webhooks"
+    message = _("There are as many webhooks as there may be; delete one first.")
+
+
+class EndpointPaused(ArticleError):
+    """Nothing is sent to a paused webhook."""
+
+    code = "webhook_paused"
+    message = _("The webhook is paused; enable it first.")
+
+
+@retried
+def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
+    """Store a new or changed webhook; a new one gets a secret, and hears of what happens from now on.
+
+    Raises `NotAllowed`, `TargetRefused`, and `TooManyEndpoints`.
+    """
+    require(MANAGE, by)
+    stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
+    if endpoint.hears_newsroom and not (stored and stored.hears_newsroom) and not by.has_perm(SEND_SCHEDULES):  # type: ignore[union-attr]
+        raise NotAllowed
+    if stored is None or stored.url != endpoint.url:
+        check(endpoint.url)
+    if stored is None:
+        if Endpoint.objects.count() >= MOST_ENDPOINTS:
+            raise TooManyEndpoints
+        endpoint.secret, endpoint.owner_id = new_secret(), by.pk
+        endpoint.position = catch_up().sequence
+    elif stored.url != endpoint.url or (endpoint.enabled and not stored.enabled):
+        _forget_failures(endpoint)
+    # Only what a form has: the dispatcher writes the others at the same time.
+    names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
+    endpoint.save(update_fields=names)
+    changed = [name for name in _EDITABLE if stored and getattr(stored, name) != getattr(endpoint, name)]
+    _record(Action.CHANGE_WEBHOOK if stored else Action.ADD_WEBHOOK, endpoint, by, changed=changed)
+
+
+_EDITABLE = ("url", "description", "kinds", "languages", "is_full", "hears_newsroom", "enabled")
+_HEALTH = ("failing_since", "failed_at", "is_owner_told", "paused_because", "resumes_at")
+
+
+def _forget_failures(endpoint: Endpoint) -> None:
+    endpoint.failing_since = endpoint.failed_at = endpoint.resumes_at = None
+    endpoint.is_owner_told, endpoint.paused_because = False, ""
+
+
+@retried
+def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
+    """Pause it, or go on with what has waited. Raises `NotAllowed`."""
+    require(MANAGE, by)
+    locked = lock_by_ids(Endpoint, [endpoint.pk]).get()
+    locked.enabled = enabled
+    _forget_failures(locked)
+    locked.save(update_fields=["enabled", *_HEALTH])
+    endpoint.refresh_from_db()
+    _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
+
+
+@retried
+def rotate_secret(endpoint: Endpoint, *, by: Actor) -> None:
+    """Give it a new secret; for a day messages are signed with both. Raises `NotAllowed`."""
+    require(MANAGE, by)
+    locked = lock_by_ids(Endpoint, [endpoint.pk]).get()
+    locked.old_secret, locked.old_secret_until = locked.secret, read_database_clock() + ROTATION
+    locked.secret = new_secret()
+    locked.save(update_fields=["secret", "old_secret", "old_secret_until"])
+    endpoint.refresh_from_db()
+    _record(Action.ROTATE_WEBHOOK_SECRET, endpoint, by)
+
+
+@retried
+def delete_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
+    """Delete it with its log. Raises `NotAllowed`."""
+    require(MANAGE, by)
+    _record(Action.DELETE_WEBHOOK, endpoint, by)
+    endpoint.delete()
+
+
+@retried
+def send_test(endpoint: Endpoint, *, by: Actor) -> Delivery:
+    """Have a worker send a test message at once. Raises `NotAllowed` and `EndpointPaused`."""
+    require(MANAGE, by)
+    if not endpoint.enabled:
+        raise EndpointPaused
+    _record(Action.TEST_WEBHOOK, endpoint, by)
+    return Delivery.objects.create(endpoint=endpoint, due_at=read_database_clock())
+
+
+@retried
+def replay(endpoint: Endpoint, delivery_ids: Collection[int], *, by: Actor) -> int:
+    """Send these deliveries again, with the same ids; how many there are. Raises `NotAllowed`."""
+    require(MANAGE, by)
+    rows = endpoint.deliveries.filter(pk__in=among(delivery_ids), event__isnull=False)
+    count = rows.update(state=Delivery.State.PENDING, attempts=0, due_at=read_database_clock())
+    _record(Action.REPLAY_WEBHOOK, endpoint, by, count=count)
+    return count
+
+
+@retried
+def replay_since(endpoint: Endpoint, since: datetime, *, by: Actor) -> int:
+    """Send again what happened since an instant, also from before the webhook; the first thousands. The number."""
+    require(MANAGE, by)
+    now = read_database_clock()
+    past = Event.objects.filter(seq__lte=endpoint.position, numbered_at__gte=since).order_by("seq")[:MOST_REPLAYED]
+    events = wanted(endpoint, list(past))
+    add_deliveries(endpoint, events, now)
+    ids = [event.pk for event in events]
+    again = endpoint.deliveries.filter(event__in=among(ids)) if ids else endpoint.deliveries.none()
+    again.update(state=Delivery.State.PENDING, attempts=0, due_at=now)
+    _record(Action.REPLAY_WEBHOOK, endpoint, by, count=len(ids), since=since.isoformat())
+    return len(ids)
+
+
+def _record(action: str, endpoint: Endpoint, by: Actor, **details: object) -> None:
+    """By its host: the rest of a URL may be secret."""
+    title = endpoint.description or urlsplit(endpoint.url).hostname or ""
+    record_beside(action, title=title, by=by, webhook=endpoint.pk, **details)
+
+
+@dataclass(frozen=True)
+class EndpointHealth:
+    """The last 24 hours of a webhook."""
+
+    delivered: int = 0
+    retrying: int = 0
+    failed: int = 0
+    median_ms: int | None = None  #: from the event to the first attempt
+
+
+def health_of(endpoints: Collection[Endpoint]) -> Mapping[int, EndpointHealth]:
+    """The health of webhooks, by their ids."""
+    since, states = read_database_clock() - _RECENT, Delivery.State
+    ids = [one.pk for one in endpoints]
+    recent = Delivery.objects.filter(endpoint__in=ids)
+    counted = recent.values("endpoint").annotate(
+        delivered=Count("pk", filter=Q(state=states.DELIVERED, sent_at__gte=since)),
+        retrying=Count("pk", filter=Q(state=states.PENDING, attempts__gt=0)),
+        failed=Count("pk", filter=Q(state=states.FAILED, sent_at__gte=since)),
+    )
+    found = {row["endpoint"]: row for row in counted.order_by()}
+    return {pk: _health(pk, found.get(pk, {}), since) for pk in ids}
+
+
+def _health(pk: int, row: Mapping[str, int], since: datetime) -> EndpointHealth:
+    late = Delivery.objects.filter(endpoint=pk, sent_at__gte=since, event__isnull=False, late_ms__isnull=False)
+    sample = list(late.order_by("-sent_at").values_list("late_ms", flat=True)[:_SAMPLE])
+    return EndpointHealth(
+        row.get("delivered", 0), row.get("retrying", 0), row.get("failed", 0), round(median(sample)) if sample else None
+    )

@@ -1,0 +1,153 @@
+"""What a webhook says: public fields, as they are at the moment of sending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from articles.distribution import LEADS_TO
+from articles.models import Article, Delivery, Endpoint, Event
+
+Kind, State = Event.Kind, Event.State
+
+TEST = "webhook.test"
+
+_TRUE_KINDS: Mapping[str, Event.Kind] = {
+    State.LIVE: Kind.REPUBLISHED,
+    State.UNPUBLISHED: Kind.UNPUBLISHED,
+    State.DELETED: Kind.UNPUBLISHED,
+    State.RETRACTED: Kind.RETRACTED,
+}
+"""What is said instead of what is not true any more."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent; without a body there is nothing to say."""
+
+    delivery: Delivery
+    message_id: str
+    kind: str
+    body: str
+    late_ms: int
+
+
+@dataclass(frozen=True)
+class Now:
+    """What is true of these articles now."""
+
+    at: datetime
+    articles: Mapping[int, Article] = field(default_factory=dict)
+    live: Collection[int] = ()
+
+    def state(self, pk: int) -> Event.State:
+        """What readers see of an article."""
+        if pk in self.live:
+            return State.LIVE
+        article = self.articles.get(pk)
+        if article is None:
+            return State.DELETED
+        return State.RETRACTED if article.status == Article.Status.RETRACTED else State.UNPUBLISHED
+
+    def planned(self, pk: int) -> datetime | None:
+        """When an approved article goes live."""
+        article = self.articles.get(pk)
+        return article.goes_live_at if article is not None and article.is_waiting else None
+
+
+def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
+    """Read what is true of these articles at `now`, in a few statements for any number."""
+    rows: QuerySet[Article] = Article.objects.filter(pk__in=object_ids).select_related("channel", "author")
+    rows = rows.defer("body")
+    if is_full:
+        rows = rows.prefetch_related("tags")
+    live = Article.objects.live(now).filter(pk__in=object_ids).values_list("pk", flat=True)
+    return Now(now, {one.pk: one for one in rows}, set(live))
+
+
+def messages(endpoint: Endpoint, deliveries: Sequence[Delivery], now: datetime) -> list[Message]:
+    """What to say now in these deliveries."""
+    ids = {one.object_id for one in deliveries if one.object_id is not None}
+    present = look(ids, now, is_full=endpoint.is_full)
+    return [_message(endpoint, one, present) for one in deliveries]
+
+
+def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> Message:
+    event = delivery.event
+    if event is None:
+        data: dict[str, Any] = {"attempt": delivery.attempts + 1, "late_ms": 0}
+        return _sealed(delivery, f"test_{delivery.pk}", TEST, delivery.due_at, data)
+    kind = true_kind(event, now)
+    late = max(0, round((now.at - event.happened_at) / timedelta(milliseconds=1)))
+    data = {
+        "object": event.object_id,
+        "revision": event.revision or None,
+        "planned_at": _iso(event.planned_at),
+        "happened_at": _iso(event.happened_at),
+        "late_ms": late,
+        "attempt": delivery.attempts + 1,
+        **({"release": event.payload["release"]} if event.payload.get("release") else {}),
+    }
+    if kind == Kind.SCHEDULED:
+        data["planned_at"] = _iso(now.planned(event.object_id))
+    if kind in LEADS_TO:
+        data |= _of_article(event, now, is_full=endpoint.is_full)
+        if kind != event.kind:
+            data["instead_of"] = event.kind
+    return _sealed(delivery, f"evt_{event.seq}", kind, event.happened_at, data, late)
+
+
+def _sealed(
+    delivery: Delivery, message_id: str, kind: str, at: datetime, data: Mapping[str, Any], late: int = 0
+) -> Message:
+    body = json.dumps({"type": kind, "timestamp": _iso(at), "data": data}, ensure_ascii=False) if kind else ""
+    return Message(delivery, message_id, kind, body, late)
+
+
+def true_kind(event: Event, now: Now) -> str:
+    """The kind, or what is true instead; "" if there is nothing to say."""
+    pk = event.object_id
+    if event.kind in (Kind.SCHEDULED, Kind.UNSCHEDULED):
+        if pk in now.live:
+            return ""  # another event tells that
+        return Kind.SCHEDULED if now.planned(pk) else Kind.UNSCHEDULED
+    if event.kind not in LEADS_TO:
+        return event.kind
+    state = now.state(pk)
+    is_gone = {state, LEADS_TO[event.kind]} == {State.DELETED, State.UNPUBLISHED}
+    return event.kind if LEADS_TO[event.kind] == state or is_gone else _TRUE_KINDS[state]
+
+
+def _of_article(event: Event, now: Now, *, is_full: bool) -> dict[str, Any]:
+    """Its state, and what readers may see of it: an address has the words of the headline."""
+    state = now.state(event.object_id)
+    article = now.articles.get(event.object_id)
+    data: dict[str, Any] = {"state": state.value, "url": None}
+    if article is not None and state == State.LIVE:
+        data["url"] = settings.SITE_URL + article.get_absolute_url()
+        data["published_at"] = _iso(article.goes_live_at)
+        if is_full:
+            data["article"] = _fields(article)
+    return data
+
+
+def _fields(article: Article) -> dict[str, Any]:
+    return {
+        "title": article.title,
+        "summary": article.summary,
+        "byline": article.signed,
+        "channel": article.channel.slug if article.channel else None,
+        "tags": [tag.slug for tag in article.tags.all()],
+        "language": article.language,
+        "api": f"{settings.SITE_URL}/api/v1/articles/{article.pk}/",
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment and moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

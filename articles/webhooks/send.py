@@ -1,0 +1,145 @@
+"""Sending one webhook over HTTP: pinned to a checked address, with limits of time and size, without redirects."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+
+from articles.limits import WEBHOOK_ANSWER_LENGTH
+from articles.outgoing import Ends, Resolved, connect
+from articles.webhooks.target import Target, TargetRefused, addresses
+
+CONNECT, ANSWER = 3.0, 10.0
+"""Seconds for the connection, and for the whole answer."""
+_MOST_READ = 64 * 1024
+_AGENT = "Headline-Webhooks/1"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, or what went wrong."""
+
+    ms: int
+    code: int | None = None
+    text: str = ""
+    error: str = ""
+    retry_after: float | None = None  #: seconds
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the receiver has it."""
+        return not self.error and self.code is not None and 200 <= self.code < 300
+
+
+class Line:
+    """A connection to an endpoint, used again while it lasts; for one thread at a time."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._connection: HTTPConnection | None = None
+        self._twin: socket.socket | None = None  # of the same connection, which TLS does not wrap
+
+    def post(self, body: str, headers: Mapping[str, str]) -> Answer:
+        """Send a body, and return the answer; it never raises what a receiver can cause."""
+        began = time.monotonic()
+        was_open = self._connection is not None
+        try:
+            try:
+                return self._post(body, headers, began)
+            except (ConnectionError, HTTPException):
+                if not was_open:
+                    raise
+                self.close()  # the receiver has closed what was open for a while
+                return self._post(body, headers, began)
+        except TargetRefused as refusal:
+            return self._failed(began, f"refused: {refusal.code}")
+        except ssl.SSLError as error:
+            return self._failed(began, f"TLS: {getattr(error, 'verify_message', '') or error.reason}")
+        except TimeoutError:
+            return self._failed(began, "timeout")
+        except (OSError, HTTPException, UnicodeError, ValueError) as error:
+            is_late = time.monotonic() - began >= CONNECT + ANSWER
+            return self._failed(began, "timeout" if is_late else f"{type(error).__name__}: {error}")
+
+    def _failed(self, began: float, error: str) -> Answer:
+        self.close()
+        return Answer(_since(began), error=error[:200])
+
+    def _post(self, body: str, headers: Mapping[str, str], began: float) -> Answer:
+        ends = Ends(began + CONNECT + ANSWER)
+        connection = self._connection or self._new()
+        try:
+            if connection.sock is None:
+                connection.connect()
+            if self._twin is not None:
+                ends.watch(self._twin)
+            if connection.sock is not None:
+                connection.sock.settimeout(ANSWER)
+            content = {"Content-Type": "application/json", "User-Agent": _AGENT, "Host": self._target.host_header}
+            connection.request("POST", self._target.path, body.encode(), {**content, **headers})
+            with connection.getresponse() as response:
+                answer = self._answer(response, began)
+        finally:
+            ends.cancel()
+        if time.monotonic() >= began + CONNECT + ANSWER:  # it was shut down, which looks like an end
+            raise TimeoutError
+        return answer
+
+    def _answer(self, response: HTTPResponse, began: float) -> Answer:
+        data = bytearray()
+        while len(data) < _MOST_READ and (chunk := response.read1(_MOST_READ - len(data))):
+            data += chunk
+        if not response.isclosed() or response.will_close:  # there is more, which is not read
+            self.close()
+        text = data[: 4 * WEBHOOK_ANSWER_LENGTH].decode("utf-8", errors="replace").replace("\x00", "")
+        wait = _seconds(response.headers.get("Retry-After", ""))
+        return Answer(_since(began), response.status, text[:WEBHOOK_ANSWER_LENGTH], retry_after=wait)
+
+    def _new(self) -> HTTPConnection:
+        pinned = addresses(self._target)
+        place: tuple[str, int] = self._target.host, self._target.port
+        connection: Any = (
+            HTTPSConnection(*place, timeout=CONNECT, context=ssl.create_default_context())
+            if self._target.scheme == "https"
+            else HTTPConnection(*place, timeout=CONNECT)
+        )
+        connection._create_connection = partial(self._connect, pinned)
+        self._connection = connection
+        return connection  # type: ignore[no-any-return]
+
+    def _connect(self, pinned: list[Resolved], *_place: Any) -> socket.socket:
+        connected = connect(pinned, CONNECT)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._twin = connected.dup()
+        return connected
+
+    def close(self) -> None:
+        """Close the connection."""
+        for one in (self._connection, self._twin):
+            if one is not None:
+                with suppress(OSError):
+                    one.close()
+        self._connection = self._twin = None
+
+
+def _since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
+
+
+def _seconds(value: str) -> float | None:
+    """The seconds of a Retry-After header."""
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    with suppress(ValueError, TypeError):
+        moment = parsedate_to_datetime(value)
+        return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return None

@@ -1,0 +1,360 @@
+"""Webhooks: each event arrives at least once, in order for each object, signed, and true when it is sent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.db.models import F
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from articles import publishing
+from articles.models import Article, Delivery, Endpoint, Event, PendingChange
+from articles.webhooks import drain, send, send_events
+from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, PAUSES, TELL_AFTER, Dispatcher, take
+from articles.webhooks.signing import new_secret
+from scheduling.database import read_database_clock
+from tests.articles.factories import APPROVED, EARLY, make_article, make_channel, make_editor, make_release, soon
+from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Kind = Event.Kind
+State = Delivery.State
+Status = Article.Status
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    with receiving(settings) as one:
+        yield one
+
+
+@pytest.fixture
+def alice() -> User:
+    return make_editor()
+
+
+def published(title: str = "Bridge reopens", **values: Any) -> Article:
+    return make_article(title, status=APPROVED, publish_at=soon(seconds=-2), cleared_at=EARLY, **values)
+
+
+def let_pass(span: timedelta) -> None:
+    """Move all times of deliveries and endpoints into the past, as if this time had passed."""
+    Delivery.objects.update(due_at=F("due_at") - span)
+    for name in ("failing_since", "failed_at", "resumes_at"):
+        rows: Any = Endpoint.objects.filter(**{f"{name}__isnull": False})
+        rows.update(**{name: F(name) - span})
+
+
+def test_a_publication_arrives_signed_with_its_lateness(receiver: Receiver, settings: Any) -> None:
+    endpoint = make_endpoint(receiver.url)
+    article = published()
+    PendingChange.objects.update(at=soon(seconds=-2))
+    drain()
+    ((headers, body),) = receiver.requests
+    assert Webhook(endpoint.secret).verify(body, headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(new_secret()).verify(body, headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(endpoint.secret).verify(body.replace("published", "retracted"), headers)
+    said = receiver.bodies[0]
+    assert (said["type"], said["data"]["object"], said["data"]["state"]) == (Kind.PUBLISHED, article.pk, "live")
+    assert said["data"]["url"] == settings.SITE_URL + article.get_absolute_url()
+    assert said["data"]["late_ms"] >= 1000
+    assert said["data"]["attempt"] == 1
+    assert "article" not in said["data"]
+    assert headers["webhook-id"] == f"evt_{Event.objects.get().seq}"
+    drain()
+    assert len(receiver.requests) == 1
+    assert Delivery.objects.get().state == State.DELIVERED
+
+
+def test_what_is_not_out_is_told_only_to_those_who_may_hear_it_and_without_a_word(receiver: Receiver) -> None:
+    public, newsroom = make_endpoint(receiver.url), make_endpoint(receiver.url, hears_newsroom=True, is_full=True)
+    make_article("Secret merger", status=APPROVED, publish_at=soon(hours=1))
+    drain()
+    ((headers, body),) = receiver.requests
+    assert Webhook(newsroom.secret).verify(body, headers)
+    assert receiver.kinds == [Kind.SCHEDULED]
+    assert "merger" not in body.lower()
+    assert not public.deliveries.exists()
+
+
+def test_full_bodies_have_what_readers_see(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, is_full=True)
+    published(summary="After a year", channel=make_channel())
+    drain()
+    article = receiver.bodies[0]["data"]["article"]
+    assert (article["title"], article["summary"], article["channel"]) == ("Bridge reopens", "After a year", "politics")
+    assert len(receiver.requests[0][1]) < 20_000
+
+
+def test_a_publication_that_was_retracted_before_it_is_sent_is_never_said(receiver: Receiver, alice: User) -> None:
+    make_endpoint(receiver.url, is_full=True)
+    article = published()
+    receiver.answer = 500
+    drain()
+    publishing.retract(article, by=alice, notice="Invented.")
+    receiver.answer = 200
+    let_pass(PAUSES[0] * 2)
+    receiver.requests.clear()
+    drain()
+    assert set(receiver.kinds) == {Kind.RETRACTED}
+    told = {body["data"].get("instead_of") for body in receiver.bodies}
+    assert told == {None, Kind.PUBLISHED}
+    assert not any("Bridge" in body or "bridge" in body for _headers, body in receiver.requests)
+
+
+def test_each_attempt_has_the_same_id_and_its_own_signature_until_the_last(receiver: Receiver) -> None:
+    endpoint = make_endpoint(receiver.url)
+    receiver.answer = 500
+    published()
+    drain()
+    for number, pause in enumerate(PAUSES, start=1):
+        before = Delivery.objects.get()
+        assert before.attempts == number
+        assert pause <= before.due_at - (before.sent_at or before.due_at) <= pause * 1.2
+        drain()
+        assert len(receiver.requests) == number  # not yet
+        let_pass(pause * 2)
+        drain()
+        Endpoint.objects.update(failing_since=None)
+    assert len(receiver.requests) == len(PAUSES) + 1
+    assert len(set(receiver.ids)) == 1
+    for headers, body in receiver.requests:
+        assert Webhook(endpoint.secret).verify(body, headers)
+    assert [body["data"]["attempt"] for body in receiver.bodies] == list(range(1, len(PAUSES) + 2))
+    assert Delivery.objects.get().state == State.FAILED
+
+
+def test_two_secrets_are_valid_for_a_day_after_a_rotation(receiver: Receiver) -> None:
+    old, new = new_secret(), new_secret()
+    endpoint = make_endpoint(receiver.url, secret=new, old_secret=old, old_secret_until=soon(hours=1))
+    published("One")
+    drain()
+    headers, body = receiver.requests[0]
+    assert Webhook(old).verify(body, headers)
+    assert Webhook(new).verify(body, headers)
+    Endpoint.objects.update(old_secret_until=soon(seconds=-1))
+    published("Two")
+    drain()
+    headers, body = receiver.requests[1]
+    assert Webhook(endpoint.secret).verify(body, headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(old).verify(body, headers)
+
+
+def test_a_receiver_that_is_gone_pauses_the_webhook_and_its_owner_is_told(receiver: Receiver, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    make_endpoint(receiver.url, owner=alice)
+    receiver.answer = 410
+    published()
+    drain()
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.enabled, endpoint.paused_because) == (False, "gone")
+    assert [message.to for message in mail.outbox] == [["alice@example.org"]]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_receiver_that_asks_for_a_pause_gets_it_for_all_events(receiver: Receiver, status: int) -> None:
+    make_endpoint(receiver.url)
+    receiver.answer, receiver.headers = status, {"Retry-After": "3600"}
+    published("One")
+    drain()
+    published("Two")
+    drain()
+    assert len(receiver.requests) == 1
+    receiver.answer = 200
+    let_pass(timedelta(minutes=59))
+    drain()
+    assert len(receiver.requests) == 1
+    let_pass(timedelta(minutes=2))
+    drain()
+    assert sorted(receiver.ids[1:]) == ["evt_1", "evt_2"]
+
+
+def test_the_owner_gets_two_mails_however_many_deliveries_fail(receiver: Receiver, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    make_endpoint(receiver.url, owner=alice)
+    receiver.answer = 500
+    for number in range(3):
+        published(f"No. {number}")
+    drain()
+    assert mail.outbox == []
+    for _day in range(7):
+        let_pass(TELL_AFTER)
+        published("Another")
+        drain()
+    assert len(mail.outbox) == 2
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.enabled, endpoint.paused_because) == (False, "failing")
+    assert DISABLE_AFTER == 5 * TELL_AFTER
+
+
+def test_a_success_ends_the_time_of_failures(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    receiver.answer = 500
+    published("One")
+    drain()
+    assert Endpoint.objects.get().failing_since
+    receiver.answer = 204
+    let_pass(PAUSES[0] * 2)
+    drain()
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_events_of_one_article_arrive_in_their_order(receiver: Receiver, alice: User) -> None:
+    make_endpoint(receiver.url)
+    article = make_article(status=APPROVED)
+    others = [published(f"No. {number}") for number in range(3 * AT_ONCE)]
+    publishing.publish_now(article, by=alice)
+    for _round in range(3):
+        publishing.unpublish(article, by=alice)
+        publishing.republish(article, by=alice)
+    drain()
+    mine = [headers["webhook-id"] for (headers, _), body in zip(receiver.requests, receiver.bodies, strict=True)
+            if body["data"]["object"] == article.pk]  # fmt: skip
+    numbers = [int(one.removeprefix("evt_")) for one in mine]
+    assert len(numbers) == 7
+    assert numbers == sorted(numbers)
+    assert len(receiver.requests) == len(others) + 7
+
+
+def test_an_endpoint_hears_of_its_channels_languages_and_kinds(receiver: Receiver, alice: User) -> None:
+    politics, sport = make_channel(), make_channel("Sport", slug="sport")
+    endpoint = make_endpoint(receiver.url, kinds=[Kind.PUBLISHED, Kind.UNPUBLISHED])
+    endpoint.channels.add(politics)
+    heard, other = published(channel=politics), published(channel=sport)
+    drain()
+    assert [body["data"]["object"] for body in receiver.bodies] == [heard.pk]
+    Article.objects.filter(pk=heard.pk).update(channel=sport)
+    publishing.publish_due([heard.pk, other.pk])
+    for article in (heard, other):
+        publishing.unpublish(article, by=alice)
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED, Kind.UNPUBLISHED]  # also that it left, though it has moved
+    release = make_release(by=alice)
+    assert release.pk
+    Endpoint.objects.update(languages=["zh-Hans"])
+    published("In English", channel=politics)
+    drain()
+    assert len(receiver.requests) == 2
+
+
+def test_a_paused_endpoint_gets_what_it_has_missed(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, enabled=False)
+    published()
+    drain()
+    assert receiver.requests == []
+    Endpoint.objects.update(enabled=True)
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED]
+
+
+def test_a_redirect_is_a_failure_and_not_followed(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    receiver.answer, receiver.headers = 301, {"Location": receiver.url}
+    published()
+    drain()
+    assert len(receiver.requests) == 1
+    assert (Delivery.objects.get().code, Delivery.objects.get().state) == (301, State.PENDING)
+
+
+def test_a_receiver_that_hangs_drips_or_floods_is_left_in_time(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(send, "CONNECT", 0.3)
+    monkeypatch.setattr(send, "ANSWER", 0.3)
+    released = threading.Event()
+
+    def hang(_handler: Any) -> None:
+        released.wait(10)
+
+    def drip(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+        while not released.wait(0.05):
+            handler.wfile.write(b"x")
+
+    def flood(handler: Any) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n")
+        while not released.is_set():
+            handler.wfile.write(b"x" * 65536)
+
+    make_endpoint(receiver.url)
+    for answer, state in ((hang, State.PENDING), (drip, State.PENDING), (flood, State.DELIVERED)):
+        Delivery.objects.all().delete()
+        Event.objects.all().delete()
+        receiver.answer = answer
+        published()
+        began = time.monotonic()
+        drain()
+        assert time.monotonic() - began < 5
+        delivery = Delivery.objects.get()
+        assert delivery.state == state, answer
+        assert delivery.state == State.DELIVERED or delivery.error == "timeout"
+        assert len(delivery.response) <= 1000
+    released.set()
+
+
+def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> None:
+    released = threading.Event()
+    with receiving(settings) as slow:
+        settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
+        slow.answer = lambda _handler: (released.wait(10), None)[1]
+        make_endpoint(slow.url)
+        make_endpoint(receiver.url)
+        published()
+        stopping = threading.Event()
+        thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
+        thread.start()
+        try:
+            eventually(lambda: bool(receiver.requests) and bool(slow.requests))
+            assert not released.is_set()
+        finally:
+            released.set()
+            stopping.set()
+            thread.join()
+            eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
+
+
+def test_what_a_dead_process_did_not_note_is_sent_again_with_the_same_id(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process ends between sending and noting; nothing is given back."""
+    endpoint = make_endpoint(receiver.url)
+    published()
+
+    def die(*_: Any) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr("articles.webhooks.dispatch._note", die)
+        drain()
+    Endpoint.objects.update(leased_until=read_database_clock() + LEASE, lease_token="of the dead")
+    drain()
+    assert len(receiver.requests) == 1  # its lease still holds
+    assert take(endpoint.pk) is None
+    Endpoint.objects.update(leased_until=F("leased_until") - LEASE)
+    drain()
+    assert len(receiver.requests) == 2
+    assert len(set(receiver.ids)) == 1
+
+
+def test_two_processes_do_not_send_to_an_endpoint_at_once() -> None:
+    endpoint = make_endpoint("https://example.org/")
+    assert take(endpoint.pk)
+    assert take(endpoint.pk) is None
+
+
+def test_without_endpoints_events_wait_for_nobody() -> None:
+    published()
+    assert Dispatcher().look(threading.Event()) == 1.0
+    assert not Event.objects.exists()
