@@ -12,6 +12,7 @@ import articles.desk.notifications
 import articles.desk.preferences
 import articles.desk.releases.admin
 import articles.desk.review.queue
-import articles.desk.sensitive_words  # noqa: F401
+import articles.desk.sensitive_words
+import articles.desk.webhooks  # noqa: F401
 
 admin.site.empty_value_display = "—"  # on every screen alike

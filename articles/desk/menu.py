@@ -27,7 +27,10 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "ProposedChange", "SensitiveWord", "ReviewPolicy"]),
     (_("Publish"), ["Calendar", "Release", "Alert", "Channel"]),
-    (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
+    (
+        pgettext_lazy("group of the menu", "System"),
+        ["System", "Endpoint", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"],
+    ),
     (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""
@@ -39,6 +42,7 @@ ICONS = {
     "AuditEntry": "policy",
     "Calendar": "calendar_month",
     "Channel": "category",
+    "Endpoint": "webhook",
     "Image": "photo_library",
     "Monitoring": "view_kanban",
     "Notification": "notifications",

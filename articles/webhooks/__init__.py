@@ -15,4 +15,4 @@ from articles.webhooks.manage import (
     set_enabled as set_enabled,
 )
 from articles.webhooks.signing import PREFIX as PREFIX
-from articles.webhooks.target import TargetRefused as TargetRefused
+from articles.webhooks.target import TargetRefused as TargetRefused, check as check

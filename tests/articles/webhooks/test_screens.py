@@ -1,0 +1,150 @@
+"""The screen of webhooks: who may, secrets that are shown once, tests, replays, pauses, and what is recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from standardwebhooks import Webhook
+
+from articles.models import AuditEntry, Delivery, Endpoint, Event
+from articles.roles import Role
+from articles.webhooks import drain
+from tests.articles.factories import make_member, make_user, soon
+from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.test_dispatch import published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADD, LIST = reverse("admin:articles_endpoint_add"), reverse("admin:articles_endpoint_changelist")
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    with receiving(settings) as one:
+        yield one
+
+
+@pytest.fixture
+def olga() -> User:
+    return make_user("olga", "manage_webhooks")
+
+
+@pytest.fixture
+def client(olga: User) -> Client:
+    client = Client()
+    client.force_login(olga)
+    return client
+
+
+def at(name: str, endpoint: Endpoint) -> str:
+    return reverse(f"admin:articles_endpoint_{name}", args=[endpoint.pk])
+
+
+def test_a_webhook_is_added_tested_rotated_paused_and_deleted_and_all_is_recorded(
+    client: Client, receiver: Receiver, olga: User
+) -> None:
+    page = client.post(ADD, {"url": receiver.url, "description": "Search", "enabled": "on"})
+    endpoint = Endpoint.objects.get()
+    assert endpoint.secret in page.content.decode()
+    assert endpoint.owner == olga
+    change = at("change", endpoint)
+    assert endpoint.secret not in client.get(change).content.decode()
+    client.post(at("test", endpoint))
+    drain()
+    assert receiver.kinds == ["webhook.test"]
+    page = client.post(at("rotate", endpoint))
+    rotated = Endpoint.objects.get()
+    assert rotated.secret in page.content.decode()
+    assert rotated.old_secret == endpoint.secret
+    published()
+    drain()
+    headers, body = receiver.requests[-1]
+    for secret in (endpoint.secret, rotated.secret):
+        assert Webhook(secret).verify(body, headers)
+    shown = client.get(change).content.decode()
+    assert "evt_" not in shown
+    assert re.search(r"Article published\s+\d+", shown)
+    client.post(at("pause", endpoint))
+    assert not Endpoint.objects.get().enabled
+    client.post(reverse("admin:articles_endpoint_delete", args=[endpoint.pk]), {"post": "yes"})
+    assert not Endpoint.objects.exists()
+    actions = list(AuditEntry.objects.order_by("pk").values_list("action", "article_title"))
+    names = ["add_webhook", "test_webhook", "rotate_webhook_secret", "change_webhook", "delete_webhook"]
+    assert [one for one in actions if "webhook" in one[0]] == [(name, "Search") for name in names]
+    assert not any(endpoint.secret in str(entry.details) for entry in AuditEntry.objects.all())
+
+
+def test_a_delivery_and_all_since_a_time_are_sent_again_with_the_same_ids(client: Client, receiver: Receiver) -> None:
+    endpoint = make_endpoint(receiver.url)
+    for number in range(3):
+        published(f"No. {number}")
+    drain()
+    (delivery, *_rest) = Delivery.objects.order_by("pk")
+    client.post(at("replay", endpoint), {"delivery": delivery.pk})
+    drain()
+    assert (len(receiver.requests), receiver.ids[3]) == (4, receiver.ids[0])
+    client.post(at("replay", endpoint), {"since": f"{soon(hours=-1):%Y-%m-%d %H:%M:%S}", "since_zone": "UTC"})
+    drain()
+    assert len(receiver.requests) == 7
+    assert len(set(receiver.ids)) == 3
+    client.post(at("replay", endpoint), {"since": "nonsense"})
+    drain()
+    assert len(receiver.requests) == 7
+
+
+def test_a_later_webhook_hears_of_the_past_only_when_it_is_asked_for(client: Client, receiver: Receiver) -> None:
+    published()
+    client.post(ADD, {"url": receiver.url, "enabled": "on"})
+    drain()
+    assert receiver.requests == []
+    client.post(
+        at("replay", Endpoint.objects.get()), {"since": f"{soon(hours=-1):%Y-%m-%d %H:%M:%S}", "since_zone": "UTC"}
+    )
+    drain()
+    assert receiver.kinds == [Event.Kind.PUBLISHED]
+
+
+def test_internal_addresses_are_refused_with_an_explanation(client: Client) -> None:
+    for url in ("https://127.0.0.1/", "https://169.254.169.254/latest/", "http://example.org/", "https://[::1]/"):
+        page = client.post(ADD, {"url": url, "enabled": "on"})
+        assert "public addresses" in page.content.decode()
+    assert not Endpoint.objects.exists()
+
+
+def test_what_is_not_out_needs_a_permission_of_its_own(client: Client, receiver: Receiver) -> None:
+    client.post(ADD, {"url": receiver.url, "enabled": "on", "hears_newsroom": "on"})
+    assert not Endpoint.objects.get().hears_newsroom
+    chief = Client()
+    chief.force_login(make_member(Role.CHIEF))
+    chief.post(at("change", Endpoint.objects.get()), {"url": receiver.url, "enabled": "on", "hears_newsroom": "on"})
+    assert Endpoint.objects.get().hears_newsroom
+    client.post(at("change", Endpoint.objects.get()), {"url": receiver.url, "enabled": "on", "description": "Search"})
+    assert Endpoint.objects.get().hears_newsroom  # who may not give it does not take it
+
+
+@pytest.mark.parametrize("role", Role)
+def test_chief_and_operators_manage_webhooks(role: Role) -> None:
+    client, endpoint = Client(), make_endpoint("https://example.org/")
+    client.force_login(make_member(role))
+    may = role in (Role.CHIEF, Role.OPERATOR)
+    assert client.get(LIST).status_code == (200 if may else 403)
+    for name in ("test", "rotate", "pause", "replay"):
+        assert (client.post(at(name, endpoint)).status_code == 403) is not may
+        assert client.get(at(name, endpoint)).status_code in (403, 405)
+
+
+def test_the_list_says_which_webhooks_fail(client: Client, receiver: Receiver) -> None:
+    make_endpoint(receiver.url, description="Search")
+    receiver.answer = 500
+    published()
+    drain()
+    page = client.get(LIST).content.decode()
+    assert "Failing" in page
+    receiver.answer = 200
+    assert "Failing" in client.get(at("change", Endpoint.objects.get())).content.decode()
