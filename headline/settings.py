@@ -411,5 +411,6 @@ SPECTACULAR_SETTINGS = {
         "TaskStatus": "scheduling.models.TaskInfoLog.Status",
         "TextChange": "articles.text.Change",
     },
+    "WEBHOOKS": ["articles.api.webhook_schema.WEBHOOK"],
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "headline.api.schema.name_numbers"],
 }

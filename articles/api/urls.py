@@ -25,6 +25,7 @@ from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet
 from articles.api.saved_views import SavedViewSet
 from articles.api.templates import TemplateViewSet
+from articles.api.webhooks import EndpointViewSet
 from articles.api.words import ReviewPolicyView, WordViewSet
 
 router = SimpleRouter(use_regex_path=False)
@@ -48,6 +49,7 @@ router.register("desk/proposed-changes", ProposedChangeViewSet, basename="desk-p
 router.register("desk/tags", DeskTagViewSet, basename="desk-tag")
 router.register("desk/templates", TemplateViewSet, basename="desk-template")
 router.register("desk/views", SavedViewSet, basename="desk-view")
+router.register("desk/webhooks", EndpointViewSet, basename="desk-webhook")
 router.register("desk/words", WordViewSet, basename="desk-word")
 
 _SINGLE: Any = {"get": "retrieve", "patch": "partial_update"}

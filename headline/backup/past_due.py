@@ -30,8 +30,20 @@ from articles.audit import (
     record_release,
     source,
 )
+from articles.distribution import catch_up_completely
 from articles.exchange import PastDue
-from articles.models import FEED_EPOCH, GOES_LIVE_COLUMNS, Article, BulkActionItem, Notification, Release, Update
+from articles.models import (
+    FEED_EPOCH,
+    GOES_LIVE_COLUMNS,
+    Article,
+    BulkActionItem,
+    Delivery,
+    Endpoint,
+    FeedHead,
+    Notification,
+    Release,
+    Update,
+)
 from articles.publishing import BY_CLOCK, publish_due, sync_tasks, update_due
 from articles.releases import release_due
 from articles.task_types import DATE, OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
@@ -111,6 +123,7 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
     _end_bulk_actions(apps, now)
     apps.get_model("scheduling", "Installation").objects.update(identity=uuid.uuid4())
     _renumber_feed(apps, now)
+    _pause_webhooks(apps)
     return found
 
 
@@ -209,6 +222,14 @@ _NUMBERED = {"FeedHead": ("sequence",), "FeedEntry": ("sequence",), "Event": ("s
 """What has numbers of events in a backup; that of an earlier version has the feed in a table of its own."""
 
 
+def _pause_webhooks(apps: Apps) -> None:
+    """Pause them: the original may go on sending to the same receivers."""
+    models = {model.__name__: model for model in apps.get_app_config("articles").get_models()}
+    if "Endpoint" in models:
+        enabled = models["Endpoint"]._default_manager.filter(enabled=True)
+        enabled.update(enabled=False, paused_because="restored")
+
+
 # After the migrations, with the present models
 
 
@@ -220,7 +241,19 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
     with source(Source.COMMAND), transaction.atomic():
         _record_passed(Action.PUBLISHED, held.passed.published, _PUBLISHED)
         _record_passed(Action.UNPUBLISHED, held.passed.unpublished, _UNPUBLISHED)
-        return actions[choice](held)
+        lines = actions[choice](held)
+    _forget_past_of_webhooks()
+    return lines
+
+
+def _forget_past_of_webhooks() -> None:
+    """Let no webhook hear of what is past: whoever enables one again may have it replayed."""
+    if not Endpoint.objects.exists():
+        return
+    catch_up_completely()
+    Delivery.objects.pending().update(state=Delivery.State.DROPPED, error=_SILENCED)
+    last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
+    Endpoint.objects.update(position=last, leased_until=None, lease_token="")
 
 
 def _record_passed(action: str, found: dict[int, tuple[int, datetime]], status: Article.Status) -> None:

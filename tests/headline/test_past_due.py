@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -13,15 +14,17 @@ from django.db.models import Count, QuerySet
 
 from articles import events
 from articles.exchange import PastDue
-from articles.models import Article, AuditEntry, BulkAction, BulkActionItem, Notification, Release
+from articles.models import Article, AuditEntry, BulkAction, BulkActionItem, Delivery, Endpoint, Notification, Release
 from articles.publishing import advance_bulk_action
 from articles.task_types import BULK_ACTION, PUBLISH, PURGE
+from articles.webhooks import drain
 from headline.backup import past_due
 from headline.backup.archive import Manifest
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, add_tasks
 from tests.articles.factories import EARLY, make_article, make_editor, make_release, soon
+from tests.articles.webhooks.receivers import make_endpoint, receiving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -157,3 +160,27 @@ def test_more_tasks_than_a_statement_may_have_parameters(restore: Restore) -> No
     assert not TaskInfo.objects.exists()
     found = TaskInfoLog.objects.order_by().values_list("status").annotate(count=Count("pk"))
     assert dict(found) == {TaskInfoLog.Status.CANCELLED: 300, TaskInfoLog.Status.FAILED: 300}
+
+
+@pytest.mark.parametrize("choice", PastDue)
+def test_webhooks_of_a_restored_backup_are_paused_and_never_hear_of_the_past(
+    restore: Restore, choice: PastDue, settings: Any
+) -> None:
+    with receiving(settings) as receiver:
+        endpoint = make_endpoint(receiver.url)
+        make_article("Before", status=Status.APPROVED, publish_at=soon(hours=-3), cleared_at=EARLY)
+        receiver.answer = 500
+        drain()
+        due_article()
+        restore(choice)
+        endpoint.refresh_from_db()
+        assert (endpoint.enabled, endpoint.paused_because) == (False, "restored")
+        receiver.answer = 200
+        Endpoint.objects.update(enabled=True)
+        Delivery.objects.update(due_at=soon())
+        receiver.requests.clear()
+        drain()
+        assert receiver.requests == []
+        new = make_article("New", status=Status.APPROVED, publish_at=soon(seconds=-1))
+        drain()
+        assert [body["data"]["object"] for body in receiver.bodies] == [new.pk]

@@ -12,9 +12,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db.models import F
+from django.test import Client
+from jsonschema import Draft202012Validator, FormatChecker
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from articles import publishing
+from articles import publishing, releases
 from articles.models import Article, Delivery, Endpoint, Event, PendingChange
 from articles.webhooks import drain, send, send_events
 from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, PAUSES, TELL_AFTER, Dispatcher, take
@@ -86,6 +88,24 @@ def test_what_is_not_out_is_told_only_to_those_who_may_hear_it_and_without_a_wor
     assert receiver.kinds == [Kind.SCHEDULED]
     assert "merger" not in body.lower()
     assert not public.deliveries.exists()
+
+
+def test_bodies_are_as_the_openapi_document_says(receiver: Receiver, alice: User) -> None:
+    make_endpoint(receiver.url, is_full=True, hears_newsroom=True)
+    article = published()
+    make_article("Later", status=APPROVED, publish_at=soon(hours=1))
+    drain()
+    publishing.retract(article, by=alice, notice="Invented.")
+    release = make_release(make_article("In release", status=APPROVED), by=alice)
+    releases.publish_release_now(release, by=alice)
+    drain()
+    schema = Client().get("/api/schema/?format=json").json()["webhooks"]["event"]["post"]["requestBody"]
+    (content,) = schema["content"].values()
+    validator = Draft202012Validator(content["schema"], format_checker=FormatChecker())
+    for body in [*receiver.bodies, *(example["value"] for example in content["examples"].values())]:
+        validator.validate(body)
+        assert body["data"].keys() <= content["schema"]["properties"]["data"]["properties"].keys()
+    assert set(receiver.kinds) == {Kind.PUBLISHED, Kind.SCHEDULED, Kind.RETRACTED, Kind.RELEASE_PUBLISHED}
 
 
 def test_full_bodies_have_what_readers_see(receiver: Receiver) -> None:
