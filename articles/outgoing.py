@@ -18,7 +18,7 @@ Address = IPv4Address | IPv6Address
 Resolved = tuple[Any, ...]
 """What `getaddrinfo` returns for one address."""
 
-_NOT_PUBLIC = [
+_NOT_PUBLIC: list[IPv4Network | IPv6Network] = [
     *map(
         IPv4Network,
         (
@@ -38,7 +38,7 @@ def is_public(address: Address) -> bool:
     """Whether it is an address of the public internet. Not by `is_global`, which varies with the release of Python."""
     if isinstance(address, IPv6Address) and (address not in _GLOBAL or address.scope_id):
         return False
-    return not any(address.version == network.version and address in network for network in _NOT_PUBLIC)
+    return not any(address in network for network in _NOT_PUBLIC)
 
 
 def resolve(host: str, port: int) -> list[Resolved]:

@@ -27,12 +27,12 @@ from scheduling.api.strict import EmptyBody, Strict
 class SortedChoicesField(BoundedChoicesField):
     """Some of the choices, as a list in their order."""
 
-    def to_internal_value(self, data: Any) -> list[Any]:
+    def to_internal_value(self, data: Any) -> Any:
         """The list. Raises `ValidationError`."""
         chosen = super().to_internal_value(data)
         return [one for one in self.choices if one in chosen]
 
-    def to_representation(self, value: Any) -> list[Any]:
+    def to_representation(self, value: Any) -> Any:
         """The list."""
         return [one for one in self.choices if one in value]
 

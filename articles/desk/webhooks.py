@@ -114,7 +114,7 @@ class EndpointAdmin(RetriedScreens):
     search_fields = ["url", "description"]
     list_per_page = 50
     keeps_history = False  # the audit log has it
-    change_form_outer_after_template = "articles/desk/webhooks/log.html"
+    change_form_outer_after_template = "articles/desk/webhooks/log.html"  # type: ignore[assignment]
 
     def has_view_permission(self, request: HttpRequest, obj: Endpoint | None = None) -> bool:
         """Users who may manage webhooks."""
@@ -212,7 +212,7 @@ class EndpointAdmin(RetriedScreens):
             form = SinceForm(request.POST)
             if not form.is_valid():
                 for errors in form.errors.values():
-                    self.message_user(request, " ".join(errors), messages.ERROR)
+                    self.message_user(request, " ".join(map(str, errors)), messages.ERROR)
                 return _back_to(endpoint)
             count = replay_since(endpoint, form.cleaned_data["since"], by=request.user)
         text = ngettext("%d event is sent again.", "%d events are sent again.", count) % count

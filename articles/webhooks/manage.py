@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import Count, Q
@@ -171,13 +172,14 @@ def health_of(endpoints: Collection[Endpoint]) -> Mapping[int, EndpointHealth]:
         retrying=Count("pk", filter=Q(state=states.PENDING, attempts__gt=0)),
         failed=Count("pk", filter=Q(state=states.FAILED, sent_at__gte=since)),
     )
-    found = {row["endpoint"]: row for row in counted.order_by()}
+    found: dict[int, Any] = {row["endpoint"]: row for row in counted.order_by()}
     return {pk: _health(pk, found.get(pk, {}), since) for pk in ids}
 
 
 def _health(pk: int, row: Mapping[str, int], since: datetime) -> EndpointHealth:
     late = Delivery.objects.filter(endpoint=pk, sent_at__gte=since, event__isnull=False, late_ms__isnull=False)
-    sample = list(late.order_by("-sent_at").values_list("late_ms", flat=True)[:_SAMPLE])
+    rows = late.order_by("-sent_at").values_list("late_ms", flat=True)[:_SAMPLE]
+    sample = [one for one in rows if one is not None]
     return EndpointHealth(
         row.get("delivered", 0), row.get("retrying", 0), row.get("failed", 0), round(median(sample)) if sample else None
     )

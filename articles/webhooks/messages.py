@@ -150,4 +150,4 @@ def _fields(article: Article) -> dict[str, Any]:
 
 
 def _iso(moment: datetime | None) -> str | None:
-    return moment and moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None
