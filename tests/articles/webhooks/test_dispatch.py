@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import transaction
 from django.db.models import F
 from django.test import Client
 from jsonschema import Draft202012Validator, FormatChecker
@@ -256,7 +257,8 @@ def test_an_endpoint_hears_of_its_channels_languages_and_kinds(receiver: Receive
     drain()
     assert [body["data"]["object"] for body in receiver.bodies] == [heard.pk]
     Article.objects.filter(pk=heard.pk).update(channel=sport)
-    publishing.publish_due([heard.pk, other.pk])
+    with transaction.atomic():
+        publishing.publish_due([heard.pk, other.pk])
     for article in (heard, other):
         publishing.unpublish(article, by=alice)
     drain()
