@@ -51,7 +51,7 @@ from articles.task_types import (
     UNPUBLISH,
     UPDATE,
 )
-from articles.webhooks import send_events as send_events  # a companion of workers
+from articles.webhooks import prune_events, send_events as send_events  # a companion of workers
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import clock, lock_by_ids, retried
 from scheduling.log_fields import of_ids, of_task
@@ -70,6 +70,7 @@ reconciler(reconcile_index)
 reconciler(remove_orphaned_notifications)
 reconciler(sync_open_alerts)
 reconciler(catch_up_completely)
+reconciler(prune_events)
 
 
 def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:

@@ -106,7 +106,15 @@ PLAIN = frozenset(
     {
         *("AUTH_LDAP_BIND_DN", "AUTH_LDAP_CA_FILE", "AUTH_LDAP_GROUP_BASE", "AUTH_LDAP_GROUP_TYPE", "AUTH_LDAP_PLAIN"),
         *("AUTH_LDAP_SERVER", "AUTH_LDAP_USER_BASE", "AUTH_LDAP_USER_DN", "AUTH_LDAP_USER_FILTER"),
-        *("API_TOKEN_DAYS", "CDN_PURGE_METHOD", "DATABASE_TIMEOUT", "DATA_DIR", "DJANGO_ALLOWED_HOSTS", "DJANGO_DEBUG"),
+        *(
+            "API_TOKEN_DAYS",
+            "EVENT_DAYS",
+            "CDN_PURGE_METHOD",
+            "DATABASE_TIMEOUT",
+            "DATA_DIR",
+            "DJANGO_ALLOWED_HOSTS",
+            "DJANGO_DEBUG",
+        ),
         *(
             "EXPENSIVE_REQUESTS",
             "IMAGES_AT_ONCE",

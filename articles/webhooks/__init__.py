@@ -14,5 +14,6 @@ from articles.webhooks.manage import (
     send_test as send_test,
     set_enabled as set_enabled,
 )
+from articles.webhooks.retention import prune_events as prune_events
 from articles.webhooks.signing import PREFIX as PREFIX
 from articles.webhooks.target import TargetRefused as TargetRefused, check as check

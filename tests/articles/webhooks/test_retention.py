@@ -1,0 +1,70 @@
+"""Events are kept for some weeks, and longer for webhooks that have not got them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+
+from articles import publishing
+from articles.models import Delivery, Endpoint, Event
+from articles.webhooks import drain, prune_events
+from tests.articles.factories import APPROVED, make_article, make_editor
+from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Kind = Event.Kind
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    with receiving(settings) as one:
+        yield one
+
+
+def let_pass(days: int) -> None:
+    Event.objects.update(numbered_at=F("numbered_at") - timedelta(days=days))
+
+
+def test_old_events_go_except_the_last_of_each_article(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    alice, article = make_editor(), make_article(status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    publishing.unpublish(article, by=alice)
+    publishing.republish(article, by=alice)
+    drain()
+    let_pass(29)
+    prune_events()
+    assert Event.objects.count() == Delivery.objects.count() == 3
+    let_pass(2)
+    prune_events()
+    assert list(Event.objects.values_list("kind", flat=True)) == [Kind.REPUBLISHED]
+    assert Delivery.objects.count() == 1
+
+
+def test_what_a_webhook_has_not_got_stays_four_times_as_long(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_endpoint(receiver.url)
+    make_endpoint(receiver.url, enabled=False)
+    alice, article = make_editor(), make_article(status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    publishing.unpublish(article, by=alice)
+    drain()
+    let_pass(119)
+    prune_events()
+    assert Event.objects.count() == 2
+    Endpoint.objects.update(enabled=True)
+    drain()
+    assert len(receiver.requests) == 4
+    Endpoint.objects.update(position=0)
+    let_pass(2)
+    with caplog.at_level(logging.ERROR):
+        prune_events()
+    assert list(Event.objects.values_list("kind", flat=True)) == [Kind.UNPUBLISHED]
+    assert "before every webhook got them" in caplog.text
