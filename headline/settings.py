@@ -325,6 +325,7 @@ ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel closer than this are a conflict
 WEBSUB_HUB = env.address("WEBSUB_HUB")
 EVENT_DAYS = env.number("EVENT_DAYS", default=30, least=1)
+EVENTS_SINK = env.text("EVENTS_SINK")
 WEBHOOK_ALLOW_HTTP = env.flag("WEBHOOK_ALLOW_HTTP", default=False)
 WEBHOOK_ALLOWED_HOSTS = [name.lower() for name in env.names("WEBHOOK_ALLOWED_HOSTS")]
 

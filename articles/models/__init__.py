@@ -105,4 +105,5 @@ from articles.models.webhook import (
     Delivery as Delivery,
     DeliveryQuerySet as DeliveryQuerySet,
     Endpoint as Endpoint,
+    EventSink as EventSink,
 )

@@ -135,5 +135,22 @@ class Delivery(models.Model):
         return f"{self.kind or self.pk}"
 
 
+class EventSink(models.Model):
+    """How far the sink of `EVENTS_SINK` has got: one row."""
+
+    ONLY = "sink"
+
+    name = models.CharField(max_length=20, unique=True, default=ONLY)
+    position = models.BigIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True)
+    lease_token = models.CharField(max_length=36, blank=True)
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.position}"
+
+
 ROTATION = timedelta(days=1)
 """How long the old secret stays valid."""

@@ -11,7 +11,7 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -28,6 +28,7 @@ from articles.models import Article, Delivery, Endpoint, Event, FeedHead
 from articles.webhooks.messages import Message, messages
 from articles.webhooks.send import Answer, Line
 from articles.webhooks.signing import headers
+from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
 from scheduling.database import insert_rows, read_database_clock, retried, update_by_ids
 from scheduling.incidents import incidents
@@ -56,6 +57,8 @@ _MOST_RUNNING = 40  # endpoints to which a process sends at once
 _MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
 _PAGE = 500  # events that are given to an endpoint in one transaction
 _WINDOW = 64  # deliveries among which the first of each object is looked for
+
+_SINK = 0  # stands for the sink among the ids of endpoints
 
 Key = Delivery.State
 
@@ -307,19 +310,24 @@ class Dispatcher:
 
     def look(self, stopping: threading.Event) -> float:
         """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
-        if not Endpoint.objects.filter(enabled=True).exists():
+        if not (settings.EVENTS_SINK or Endpoint.objects.filter(enabled=True).exists()):
             return _IDLE
         head = catch_up()
         self._running = {pk: thread for pk, thread in self._running.items() if thread.is_alive()}
+        if _SINK not in self._running and is_behind(head.sequence):
+            self._start(_SINK, _fill_sink, [stopping])
         for pk, is_failing in due_endpoints(head.sequence):
             if pk in self._running:
                 continue
             if len(self._running) >= (_MOST_FAILING if is_failing else _MOST_RUNNING):
                 continue
-            thread = threading.Thread(target=_serve_one, args=[pk, stopping], name=f"endpoint {pk}", daemon=True)
-            self._running[pk] = thread
-            thread.start()
+            self._start(pk, _serve_one, [pk, stopping])
         return _LOOK
+
+    def _start(self, pk: int, target: Callable[..., None], arguments: list[Any]) -> None:
+        thread = threading.Thread(target=target, args=arguments, name=f"endpoint {pk}", daemon=True)
+        self._running[pk] = thread
+        thread.start()
 
 
 def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
@@ -345,6 +353,13 @@ def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
         connections.close_all()
 
 
+def _fill_sink(stopping: threading.Event) -> None:
+    try:
+        fill(stopping)
+    finally:
+        connections.close_all()
+
+
 @companion
 def send_events(stopping: threading.Event) -> None:
     """Send events to endpoints, in each worker."""
@@ -354,6 +369,8 @@ def send_events(stopping: threading.Event) -> None:
 def drain() -> None:
     """Send all that is due now, in this thread: for commands and tests."""
     sequence = catch_up().sequence
+    if is_behind(sequence):
+        fill(threading.Event())
     for pk, _is_failing in list(due_endpoints(sequence)):
         if endpoint := take(pk):
             serve(endpoint, threading.Event())

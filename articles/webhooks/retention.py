@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Exists, Min, OuterRef, QuerySet
 
-from articles.models import Delivery, Endpoint, Event
+from articles.models import Delivery, Endpoint, Event, EventSink
 from scheduling.database import among, delete_by_ids, read_database_clock, retried
 from scheduling.incidents import incidents
 
@@ -43,8 +43,8 @@ def _is_pending() -> Exists:
 
 def _heard_by_all() -> int:
     """The number up to which each webhook has its deliveries."""
-    least: int | None = Endpoint.objects.aggregate(least=Min("position"))["least"]
-    return 2**62 if least is None else least
+    rows = (model._default_manager.aggregate(least=Min("position"))["least"] for model in (Endpoint, EventSink))
+    return min((least for least in rows if least is not None), default=2**62)
 
 
 @retried

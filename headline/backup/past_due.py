@@ -39,6 +39,7 @@ from articles.models import (
     BulkActionItem,
     Delivery,
     Endpoint,
+    EventSink,
     FeedHead,
     Notification,
     Release,
@@ -248,12 +249,13 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
 
 def _forget_past_of_webhooks() -> None:
     """Let no webhook hear of what is past: whoever enables one again may have it replayed."""
-    if not Endpoint.objects.exists():
+    if not (Endpoint.objects.exists() or EventSink.objects.exists()):
         return
     catch_up_completely()
     Delivery.objects.pending().update(state=Delivery.State.DROPPED, error=_SILENCED)
     last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
-    Endpoint.objects.update(position=last, leased_until=None, lease_token="")
+    for model in (Endpoint, EventSink):
+        model._default_manager.update(position=last, leased_until=None, lease_token="")
 
 
 def _record_passed(action: str, found: dict[int, tuple[int, datetime]], status: Article.Status) -> None:
