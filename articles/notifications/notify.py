@@ -230,25 +230,25 @@ def _kind(entry: AuditEntry) -> Notification.Kind | None:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class ChosenWays:
     """The kinds of notifications that a user wants in the admin, and by mail if the user has an address."""
 
     desk: Collection[str]
     mail: Collection[str]
 
 
-def _deliveries(ids: Collection[int]) -> Mapping[int, Delivery]:
+def _deliveries(ids: Collection[int]) -> Mapping[int, ChosenWays]:
     """The preferences of active users, or else the default."""
     users = get_user_model()._default_manager.filter(pk__in=ids, is_active=True)
     return {user: _delivery(*chosen) for user, *chosen in users.values_list("pk", "email", *_CHOSEN)}
 
 
-def _delivery(address: str, desk: Collection[str] | None, mail: Collection[str] | None) -> Delivery:
+def _delivery(address: str, desk: Collection[str] | None, mail: Collection[str] | None) -> ChosenWays:
     """What a user prefers; without preferences the default."""
     if desk is None or mail is None:
         default = NotificationPreference()
         desk, mail = default.desk, default.mail
-    return Delivery(desk, mail if address else ())
+    return ChosenWays(desk, mail if address else ())
 
 
 def _notification(item: Message, user: int, *, at: datetime, in_desk: bool) -> Notification:

@@ -25,8 +25,8 @@ from django.utils.translation import gettext, override
 
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead
-from articles.webhooks.messages import Message, messages
-from articles.webhooks.send import Answer, Line
+from articles.webhooks.messages import EndpointMessage, messages
+from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
 from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
@@ -129,7 +129,7 @@ def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
     """Send what is due to a leased endpoint until there is nothing more, and give the lease back."""
     try:
         target = parse(endpoint.url)
-        lines = [Line(target) for _ in range(AT_ONCE)]
+        lines = [PinnedConnection(target) for _ in range(AT_ONCE)]
     except TargetRefused:  # the environment allowed it before
         lines = []
     try:
@@ -170,17 +170,19 @@ def _next(endpoint: Endpoint) -> list[Delivery]:
     return list(first.values())[:AT_ONCE]
 
 
-def _send(endpoint: Endpoint, chunk: Sequence[Delivery], lines: Sequence[Line], pool: ThreadPoolExecutor) -> None:
+def _send(
+    endpoint: Endpoint, chunk: Sequence[Delivery], lines: Sequence[PinnedConnection], pool: ThreadPoolExecutor
+) -> None:
     now = read_database_clock()
     said = messages(endpoint, chunk, now)
     keys = endpoint.secrets_at(now)
 
-    def post(number: int) -> Answer:
+    def post(number: int) -> Reply:
         message = said[number]
         if not message.body:
-            return Answer(0)
+            return Reply(0)
         if not lines:
-            return Answer(0, error=TargetRefused.code)
+            return Reply(0, error=TargetRefused.code)
         signed = headers(message.message_id, int(time.time()), message.body, keys)
         return lines[number].post(message.body, signed)
 
@@ -199,7 +201,7 @@ class _Outcome:
 
 
 @retried
-def _note(endpoint: Endpoint, answered: Sequence[tuple[Message, Answer]]) -> str:
+def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]]) -> str:
     """Store the answers, and the health of the endpoint; why its owner is to be told, if so."""
     now = read_database_clock()
     names = ("state", "attempts", "due_at", "sent_at", "kind", "code", "ms", "late_ms", "error", "body", "response")
@@ -210,7 +212,7 @@ def _note(endpoint: Endpoint, answered: Sequence[tuple[Message, Answer]]) -> str
     return outcome.mail
 
 
-def _noted(message: Message, answer: Answer, now: datetime) -> list[Any]:
+def _noted(message: EndpointMessage, answer: Reply, now: datetime) -> list[Any]:
     delivery = message.delivery
     attempts = delivery.attempts + 1
     state, due_at = Key.PENDING, now
@@ -229,19 +231,19 @@ def _noted(message: Message, answer: Answer, now: datetime) -> list[Any]:
     ]  # fmt: skip
 
 
-def _pause(attempts: int, answer: Answer) -> timedelta:
+def _pause(attempts: int, answer: Reply) -> timedelta:
     pause = PAUSES[attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 (spreads retries, not security)
     return max(pause, _asked(answer))
 
 
-def _asked(answer: Answer) -> timedelta:
+def _asked(answer: Reply) -> timedelta:
     """How long a receiver that is overloaded asks to wait."""
     if answer.code not in (429, 503) or answer.retry_after is None:
         return timedelta(0)
     return min(timedelta(seconds=answer.retry_after), _LONGEST_WAIT)
 
 
-def health(endpoint: Endpoint, answers: Sequence[Answer], now: datetime) -> _Outcome:
+def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> _Outcome:
     """What becomes of an endpoint after these answers, in their order."""
     outcome = _Outcome()
     if any(answer.code == 410 for answer in answers):

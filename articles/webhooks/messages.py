@@ -28,7 +28,7 @@ _TRUE_KINDS: Mapping[str, Event.Kind] = {
 
 
 @dataclass(frozen=True)
-class Message:
+class EndpointMessage:
     """What is sent; without a body there is nothing to say."""
 
     delivery: Delivery
@@ -71,14 +71,14 @@ def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
     return Now(now, {one.pk: one for one in rows}, set(live))
 
 
-def messages(endpoint: Endpoint, deliveries: Sequence[Delivery], now: datetime) -> list[Message]:
+def messages(endpoint: Endpoint, deliveries: Sequence[Delivery], now: datetime) -> list[EndpointMessage]:
     """What to say now in these deliveries."""
     ids = {one.object_id for one in deliveries if one.object_id is not None}
     present = look(ids, now, is_full=endpoint.is_full)
     return [_message(endpoint, one, present) for one in deliveries]
 
 
-def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> Message:
+def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessage:
     event = delivery.event
     if event is None:
         data: dict[str, Any] = {"attempt": delivery.attempts + 1, "late_ms": 0}
@@ -105,9 +105,9 @@ def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> Message:
 
 def _sealed(
     delivery: Delivery, message_id: str, kind: str, at: datetime, data: Mapping[str, Any], late: int = 0
-) -> Message:
+) -> EndpointMessage:
     body = json.dumps({"type": kind, "timestamp": _iso(at), "data": data}, ensure_ascii=False) if kind else ""
-    return Message(delivery, message_id, kind, body, late)
+    return EndpointMessage(delivery, message_id, kind, body, late)
 
 
 def true_kind(event: Event, now: Now) -> str:

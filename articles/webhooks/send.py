@@ -25,7 +25,7 @@ _AGENT = "Headline-Webhooks/1"
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """What came back, or what went wrong."""
 
     ms: int
@@ -40,7 +40,7 @@ class Answer:
         return not self.error and self.code is not None and 200 <= self.code < 300
 
 
-class Line:
+class PinnedConnection:
     """A connection to an endpoint, used again while it lasts; for one thread at a time."""
 
     def __init__(self, target: Target) -> None:
@@ -48,7 +48,7 @@ class Line:
         self._connection: HTTPConnection | None = None
         self._twin: socket.socket | None = None  # of the same connection, which TLS does not wrap
 
-    def post(self, body: str, headers: Mapping[str, str]) -> Answer:
+    def post(self, body: str, headers: Mapping[str, str]) -> Reply:
         """Send a body, and return the answer; it never raises what a receiver can cause."""
         began = time.monotonic()
         was_open = self._connection is not None
@@ -70,11 +70,11 @@ class Line:
             is_late = time.monotonic() - began >= CONNECT + ANSWER
             return self._failed(began, "timeout" if is_late else f"{type(error).__name__}: {error}")
 
-    def _failed(self, began: float, error: str) -> Answer:
+    def _failed(self, began: float, error: str) -> Reply:
         self.close()
-        return Answer(_since(began), error=error[:200])
+        return Reply(_since(began), error=error[:200])
 
-    def _post(self, body: str, headers: Mapping[str, str], began: float) -> Answer:
+    def _post(self, body: str, headers: Mapping[str, str], began: float) -> Reply:
         ends = Ends(began + CONNECT + ANSWER)
         connection = self._connection or self._new()
         try:
@@ -94,7 +94,7 @@ class Line:
             raise TimeoutError
         return answer
 
-    def _answer(self, response: HTTPResponse, began: float) -> Answer:
+    def _answer(self, response: HTTPResponse, began: float) -> Reply:
         data = bytearray()
         while len(data) < _MOST_READ and (chunk := response.read1(_MOST_READ - len(data))):
             data += chunk
@@ -102,7 +102,7 @@ class Line:
             self.close()
         text = data[: 4 * WEBHOOK_ANSWER_LENGTH].decode("utf-8", errors="replace").replace("\x00", "")
         wait = _seconds(response.headers.get("Retry-After", ""))
-        return Answer(_since(began), response.status, text[:WEBHOOK_ANSWER_LENGTH], retry_after=wait)
+        return Reply(_since(began), response.status, text[:WEBHOOK_ANSWER_LENGTH], retry_after=wait)
 
     def _new(self) -> HTTPConnection:
         pinned = addresses(self._target)

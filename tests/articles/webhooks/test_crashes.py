@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +35,10 @@ def kill(worker: Process) -> None:
     worker.kill()
 
 
+def is_dead(receiver: Receiver, seen: int, workers: list[Process]) -> bool:
+    return len(receiver.requests) > seen and not workers
+
+
 def public() -> EventQuerySet:
     return Event.objects.filter(kind__in=PUBLIC_KINDS)
 
@@ -61,7 +66,7 @@ def test_receivers_get_what_was_written_though_workers_are_killed_between_all_st
                 kill(workers.pop())
 
         receiver.answer, seen = die, len(receiver.requests)
-        assert eventually(lambda seen=seen, workers=workers: len(receiver.requests) > seen and not workers)
+        eventually(partial(is_dead, receiver, seen, workers))
         publishing.publish_now(make_article(f"After no. {number}", status=APPROVED), by=alice)
         Endpoint.objects.update(leased_until=F("leased_until") - LEASE)  # as if time had passed
         Delivery.objects.update(due_at=F("due_at") - LEASE)

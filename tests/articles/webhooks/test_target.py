@@ -10,7 +10,7 @@ import pytest
 
 from articles.outgoing import is_public
 from articles.webhooks import TargetRefused, target
-from articles.webhooks.send import Line
+from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import check, parse
 
 INTERNAL = (
@@ -82,7 +82,7 @@ def test_a_name_that_resolves_to_another_address_later_is_not_connected_to(monke
     connected: list[Any] = []
     monkeypatch.setattr(socket.socket, "connect", lambda _self, address: connected.append(address))
     chosen = check("https://rebinding.example/")
-    answer = Line(chosen).post("{}", {})
+    answer = PinnedConnection(chosen).post("{}", {})
     assert (answer.error, connected) == ("refused: url_refused", [])
     assert asked == ["rebinding.example"] * 2
 
@@ -100,7 +100,7 @@ def test_a_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.M
 
     monkeypatch.setattr(socket, "getaddrinfo", changing)
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    answer = Line(parse("https://hooks.example/")).post("{}", {})
+    answer = PinnedConnection(parse("https://hooks.example/")).post("{}", {})
     assert answer.error.startswith("ConnectionRefusedError")
     assert (asked, connected) == (["hooks.example"], [("1.1.1.1", 443)])
 
