@@ -62,7 +62,8 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
     def open(self) -> Self:
         """Those that readers see or may come to see, without those of the past."""
-        return self.filter(is_open=True, enabled=True).timed()
+        # "IN": SQLite takes no index for a column that is a condition by itself, as Django writes it.
+        return self.filter(is_open__in=[True], enabled=True).timed()
 
     def shown(self, now: Instant) -> Self:
         """Those in whose window `now` is and whose article is live then, latest first."""

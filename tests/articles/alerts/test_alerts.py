@@ -25,6 +25,7 @@ from articles.models import Alert, Article, AuditEntry, ProposedChange, Sensitiv
 from articles.review import approve_change, comparisons, version_of_change
 from scheduling.database import read_database_clock
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_channel, make_editor, make_user, soon
+from tests.articles.site.test_query_counts import counted
 
 pytestmark = pytest.mark.django_db
 
@@ -319,12 +320,23 @@ def test_approving_its_article_opens_it_and_taking_it_off_closes_it() -> None:
 
 
 def test_the_next_change_looks_at_no_alert_of_a_draft() -> None:
-    drafts = [make_article(f"Draft {number}", publish_at=soon(hours=1)) for number in range(3)]
-    editor = make_editor()
-    for draft in drafts:
-        save_alert(draft.pk, {"text": TEXT}, by=editor)
-    assert not Alert.objects.open().exists()
-    assert next_change().has_alert is False
+    def cost() -> int:
+        next_change()
+        with counted() as steps:
+            next_change()
+            return steps()
+
+    alert_of(scheduled())
+    drafts = Article.objects.bulk_create(
+        Article(title=f"Draft {number}", publish_at=soon(hours=1)) for number in range(300)
+    )
+    few = cost()
+    Alert.objects.bulk_create(Alert(article=draft, text=TEXT) for draft in drafts)
+    assert cost() > 2 * few
+    assert sync_open_alerts() == len(drafts)
+    assert cost() < 1.2 * few
+    save_alert(make_article("Draft", publish_at=soon(hours=1)).pk, {"text": TEXT}, by=make_editor())
+    assert Alert.objects.filter(is_open=True).count() == 1
 
 
 def test_the_tags_of_an_article_with_an_open_alert_are_those_of_all_pages() -> None:
