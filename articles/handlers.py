@@ -23,7 +23,6 @@ from articles.publishing import (
     BatchResult,
     date_articles,
     date_of_late_commit,
-    date_updates,
     prepare_to_publish,
     publish_due,
     reconcile_reviews,
@@ -35,7 +34,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
-from articles.releases import PATIENCE, date_release, date_release_by_worker, reconcile_releases, release_due
+from articles.releases import PATIENCE, as_due, date_release_by_worker, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (
     BULK_ACTION,
@@ -65,7 +64,7 @@ logger = logging.getLogger(__name__)
 reconciler(reconcile_releases)  # first: a release member's own time must not get a task
 reconciler(reconcile_tasks)
 reconciler(reconcile_reviews)
-reconciler(notify_of_trouble)
+reconciler(as_due()(notify_of_trouble))
 reconciler(reconcile_index)
 reconciler(remove_orphaned_notifications)
 reconciler(sync_open_alerts)
@@ -117,18 +116,13 @@ def unpublish(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     return _run(unpublish_due, tasks)
 
 
-def _date_updates(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
-    _log_lateness("updated", tasks, committed_at)
-    date_updates(list(map(_subject, tasks)), committed_at)
-
-
 @handler(
     UPDATE,
     waits_for_locks=True,
     label=_("Update"),
     namer=titles,
     recoverable=True,
-    after_commit=_date_updates,
+    after_commit=partial(_log_lateness, "updated"),
 )
 def update(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish the updates that are due."""
@@ -149,19 +143,13 @@ def _log_release(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
         logger.info(text, task.lateness(committed_at) / timedelta(milliseconds=1), extra=of_task(task))
 
 
-def _date_releases(tasks: Sequence[TaskInfo], committed_at: datetime) -> None:
-    _log_release(tasks, committed_at)
-    for task in tasks:
-        date_release(_release(task), committed_at)
-
-
 @handler(
     RELEASE,
     waits_for_locks=True,
     label=_("Release"),
     namer=names,
     recoverable=True,
-    after_commit=_date_releases,
+    after_commit=_log_release,
 )
 def release(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     """Publish releases, each as a whole or not at all."""

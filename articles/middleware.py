@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -17,6 +18,9 @@ from django.utils.translation import get_language, gettext as _
 
 from articles.audit import Source, source
 from articles.notifications import speaking_to
+from articles.releases import as_due
+
+_DESK_API = "/api/v1/desk/"
 
 
 class NoStoreMiddleware:
@@ -40,6 +44,18 @@ class SourceMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         name = Source.ADMIN if _is_admin(request) else Source.API
         with source(name, by=request.user):
+            return self.get_response(request)
+
+
+class DueMiddleware:
+    """Show the newsroom, too, what readers have by the clock before a worker has stored it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        is_screen = request.method in ("GET", "HEAD") and request.path.startswith((reverse("admin:index"), _DESK_API))
+        with as_due() if is_screen else nullcontext():
             return self.get_response(request)
 
 

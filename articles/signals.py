@@ -17,7 +17,7 @@ from articles.audit import (
     StateSnapshot,
     record,
 )
-from articles.cache import SITE, purge_articles, purge_at_once, purge_tags, schedule_purge, topic_tag
+from articles.cache import SITE, purge_articles, purge_at_once, purge_before, purge_tags, schedule_purge, topic_tag
 from articles.distribution import note_renamed, ping_of_vanishing
 from articles.images import update_uses
 from articles.models import (
@@ -138,8 +138,10 @@ def discard_proposed_changes(instance: Any, **kwargs: Any) -> None:
 
 @receiver(post_save, sender=Release)
 def sync_task_of_release(instance: Release, **kwargs: Any) -> None:
-    """Bring the release's task in line with the stored row."""
+    """Bring the release's task in line with the stored row, and let cached pages expire at its time."""
     sync_release_tasks([instance.pk])
+    if instance.status == Release.Status.SCHEDULED:
+        purge_before(instance.publish_at)
 
 
 @receiver(post_delete, sender=Release)

@@ -7,10 +7,11 @@ from functools import partial
 
 from django.db import transaction
 
-from articles.cache import schedule_purge
+from articles.cache import compose_by, schedule_purge
 from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
 from articles.notifications import notify_authors_of_due, notify_of_entries, notify_reviewers
+from articles.releases import as_due
 
 logger = logging.getLogger(__name__)
 
@@ -49,3 +50,5 @@ subscribe(
         DueRecorded: (lambda event: notify_authors_of_due(event.action, event.article_ids),),
     }
 )
+
+compose_by(as_due)  # here, because the cache cannot know of releases

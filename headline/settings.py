@@ -180,6 +180,7 @@ MIDDLEWARE = [
     "headline.accounts.second_factor.SecondFactorMiddleware",
     "articles.middleware.SourceMiddleware",
     "articles.middleware.PreferencesMiddleware",
+    "articles.middleware.DueMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -231,7 +231,7 @@ _DUE: Mapping[str, Mapping[str, Any]] = {
     Action.PUBLISHED: {"old_time": F("goes_live_at"), "new_status": Value(Article.Status.PUBLISHED)},
     Action.UNPUBLISHED: {"old_time": F("unpublish_at"), "new_status": Value(Article.Status.UNPUBLISHED)},
     Action.UPDATED: {
-        "old_time": Subquery(_update.values("publish_at")),
+        "old_time": Subquery(_update.values_list(Greatest("publish_at", "updated_at"))),  # as `Update.due_since`
         "article_title": Subquery(_update.values("approved__title")),
         "revision": Subquery(_update.values("approved__number")),
         "details": JSONObject(**{WENT_LIVE_OVER: Greatest(F("updated_at"), Subquery(_update.values("updated_at")))}),

@@ -14,6 +14,7 @@ from articles.cache.cdn import (
 from articles.cache.invalidate import (
     purge_articles as purge_articles,
     purge_at_once as purge_at_once,
+    purge_before as purge_before,
     purge_tags as purge_tags,
 )
 from articles.cache.next_change import may_show_alert as may_show_alert
@@ -38,6 +39,7 @@ from articles.cache.views import (
     MAX_PATHS as MAX_PATHS,
     WrongSlug as WrongSlug,
     cached as cached,
+    compose_by as compose_by,
     get_or_build as get_or_build,
 )
 from articles.cache.wsgi import CacheMiddleware as CacheMiddleware

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError, transaction
 
 from articles.cache.backend import CacheFailed
 from articles.cache.cdn import purge_cdn, schedule_cdn_purge, schedule_missed_purge
 from articles.cache.tags import SITE, tags_of
+from articles.cache.ttl import MAX_TTL
 from articles.cache.versions import invalidate
+from scheduling.database import clock
 
 _MAX_ARTICLES = 100
 """More articles than this are on so many pages that rebuilding all responses is cheaper than looking up the tags."""
+
+
+_SKEW = timedelta(seconds=5)
+"""How much longer than `MAX_TTL` a response may be valid on a host with another clock."""
 
 
 class _Pending(threading.local):
@@ -41,6 +48,12 @@ def purge_tags(*tags: str) -> None:
     _pending.tags |= set(tags)
     schedule_cdn_purge(tags=tags)
     transaction.on_commit(_purge, robust=True)
+
+
+def purge_before(moment: datetime | None) -> None:
+    """After the commit, invalidate the responses that are cached until after `moment`, which is a new next change."""
+    if moment is not None and moment < clock.now() + MAX_TTL + _SKEW:
+        purge_tags(SITE)
 
 
 def purge_at_once(*tags: str) -> None:

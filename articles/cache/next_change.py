@@ -14,7 +14,7 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Alert, Article, Card, FrontVersion, Update
+from articles.models import Alert, Article, Card, FrontVersion, Release, Update
 from scheduling.database import compiled_once, database_now, read_database_clock
 
 
@@ -26,6 +26,7 @@ class NextChange:
     at: datetime
     read_at: float  #: an instant of `time.monotonic()` no later than `now`
     has_alert: bool = True  #: whether a breaking alert is shown at `now`
+    is_due: bool = True  #: whether updates or releases are due that no worker has stored yet
 
     @property
     def expires_at(self) -> float:
@@ -42,10 +43,11 @@ def next_change() -> NextChange:
     # Before the statement: the response ends too early by its duration, never too late.
     read_at = time.monotonic()
     rows = compiled_once(_firsts)
-    present, alert, *moments = rows[0] if rows else (read_database_clock(), None)
+    present, alert, update, release, *moments = rows[0] if rows else (read_database_clock(), None, None, None)
     known = [moment for moment in moments if moment is not None]
     until = min([*known, present + MAX_TTL, _midnight(present)])
-    return NextChange(present, until, read_at, has_alert=alert is not None)
+    is_due = not (update is None and release is None)
+    return NextChange(present, until, read_at, has_alert=is_due or alert is not None, is_due=is_due)
 
 
 _change: ContextVar[NextChange | None] = ContextVar("change", default=None)
@@ -68,19 +70,21 @@ def may_show_alert() -> bool:
 
 
 def _firsts() -> QuerySet[Any]:
-    """One row with the clock, the breaking alert that is shown, and the first instant of each kind."""
+    """One row with the clock, an alert that is shown, what is due, and the first instant of each kind."""
     now = database_now()
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
-    shown = Subquery(Alert.objects.shown(now).values("pk")[:1])
+    found = (Alert.objects.shown(now), Update.objects.due(now), Release.objects.due(now))
+    present = (Subquery(rows.values("pk")[:1]) for rows in found)
     firsts = [
         *(_first(articles, "goes_live_at", now) for articles in visible),
         *(_first(articles, "unpublish_at", now) for articles in visible),
         *(_first(Alert.objects.open(), name, now) for name in ("begins", "ends")),
         _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
+        _first(Release.objects.scheduled(), "publish_at", now),
         _first(FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from", now),
         *(_first(Card.objects.all(), name, now) for name in ("shows_from", "shows_until")),
     ]
-    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", shown, *firsts)[:1]
+    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *present, *firsts)[:1]
 
 
 def _midnight(now: datetime) -> datetime:

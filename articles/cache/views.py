@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
@@ -27,11 +28,19 @@ from articles.limits import PAGE_SIZE
 
 View = Callable[..., HttpResponseBase]
 
+_composing: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
+"""What lets a response show what is due and not stored yet."""
+
 MAX_PATHS = 10_000
 """Cache entries of a view for URLs without a query: pages of articles, channels, tags, authors."""
 
 MAX_QUERIES = 1_000
 """Cache entries of a view for URLs with a query: searches, and the pages of a list after the first."""
+
+
+def compose_by(composing: Callable[[], AbstractContextManager[None]]) -> None:
+    """Build responses in the block of `composing` while something is due that no worker has stored yet."""
+    _composing[:] = [composing]
 
 
 class WrongSlug(Exception):
@@ -142,7 +151,7 @@ def _call(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpRe
 def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase]) -> Built:
     """The next change is read before the view runs, so that a change in between is not missed."""
     change = next_change()
-    with building_until(change):
+    with building_until(change), _composing[-1]() if change.is_due else nullcontext():
         response = view()
         if isinstance(response, SimpleTemplateResponse):
             response.render()

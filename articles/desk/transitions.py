@@ -143,7 +143,7 @@ def state_of_update(article: Article, now: datetime) -> str:
         text = _("This form shows a pending update, which readers do not see: it is “%(status)s”.")
         return text % {"status": pending_update.get_status_display()}
     if pending_update.publish_at and pending_update.publish_at <= now:
-        return _("The pending update is overdue: it was to go live on %(time)s.") % {"time": when}
+        return _("The pending update went live on %(time)s.") % {"time": when}
     if when:
         return _("The pending update is approved and goes live on %(time)s.") % {"time": when}
     return _("The pending update is approved and has no time yet. Schedule or publish it.")

@@ -32,6 +32,7 @@ from articles.models.channel import Channel as Channel, ChannelQuerySet as Chann
 from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
 from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
+from articles.models.due import Due as Due, due_changes as due_changes, reading as reading
 from articles.models.event import Event as Event, EventQuerySet as EventQuerySet
 from articles.models.front import (
     Block as Block,

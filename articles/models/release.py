@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from articles.limits import RELEASE_NAME_LENGTH, TITLE_LENGTH
-from articles.models.article import Article
+from articles.models.article import Article, Instant
 from scheduling.database import among
 from scheduling.services import overdue_before
 
@@ -27,8 +27,12 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Scheduled releases."""
         return self.filter(status=Release.Status.SCHEDULED, publish_at__isnull=False)
 
+    def due(self, now: Instant) -> Self:
+        """Scheduled releases whose time has come, and which no worker has stored yet."""
+        return self.scheduled().filter(publish_at__lte=now)
+
     def overdue(self, now: datetime) -> Self:
-        """Scheduled releases that no worker has published in time."""
+        """Scheduled releases that no worker has stored in time: readers have them, unless they fail."""
         return self.scheduled().filter(publish_at__lte=overdue_before(now))
 
 
@@ -94,6 +98,12 @@ class Release(models.Model):
     def bind_members(self) -> None:
         """Hold or release the members. Raises `IntegrityError` if another release holds one."""
         self.members.update(holds=True if self.is_pending else None)
+
+    @property
+    def due_since(self) -> datetime:
+        """From when readers see it; one that was scheduled for a past time is seen from then on."""
+        assert self.publish_at is not None  # noqa: S101 (the caller chose one with a time)
+        return max(self.publish_at, self.updated_at)
 
     @property
     def is_pending(self) -> bool:

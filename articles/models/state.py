@@ -152,10 +152,7 @@ def scheduled_with_release(now: datetime) -> list[int]:
 
 
 def overdue_at(now: datetime) -> Q:
-    """Whether readers miss something of an article at `now`: itself, its update, or what a release does with it.
-
-    What only a worker shows them counts as missed a few seconds after its time.
-    """
+    """Whether readers miss something of an article at `now`: itself, its update, or what a release does with it."""
     members = ReleaseMember.objects.filter(holds=True, article__isnull=False, release__in=Release.objects.overdue(now))
     unapproved, updates = Article.objects.unapproved_past_time(now), Update.objects.overdue(now)
     return Q(pk__in=in_any(unapproved.values("pk"), updates.values("article"), members.values("article")))

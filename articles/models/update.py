@@ -6,13 +6,11 @@ from datetime import datetime
 from typing import Self
 
 from django.db import models
-from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import REASON_LENGTH
-from articles.models.article import AT_RISK_WITHIN, Article
+from articles.models.article import AT_RISK_WITHIN, Article, Instant
 from articles.models.translatable import TranslatableField
-from scheduling.services import overdue_before
 
 
 class UpdateQuerySet(models.QuerySet["Update"]):
@@ -22,9 +20,13 @@ class UpdateQuerySet(models.QuerySet["Update"]):
         """Unapproved updates whose time is within `AT_RISK_WITHIN`."""
         return self.filter(approved__isnull=True, publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
 
+    def due(self, now: Instant) -> Self:
+        """Approved updates whose time has come, and which no worker has stored yet."""
+        return self.filter(approved__isnull=False, publish_at__lte=now)
+
     def overdue(self, now: datetime) -> Self:
-        """Updates whose time is past: approved ones that no worker has published in time, and unapproved ones."""
-        return self.filter(Q(approved__isnull=True) | Q(publish_at__lte=overdue_before(now)), publish_at__lte=now)
+        """Unapproved updates whose time is past; readers get approved ones by the clock."""
+        return self.filter(approved__isnull=True, publish_at__lte=now)
 
 
 class Update(models.Model):
@@ -60,6 +62,12 @@ class Update(models.Model):
 
     def __str__(self) -> str:
         return f"{self.article_id}"
+
+    @property
+    def due_since(self) -> datetime:
+        """From when readers see its approved text; one that was approved after its time is seen from then on."""
+        assert self.publish_at is not None  # noqa: S101 (the caller chose one with a time)
+        return max(self.publish_at, self.updated_at)
 
     @property
     def headline(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from articles.models import Article, Notification, NotificationQuerySet, Release
 from articles.notifications.notify import Message, delete_unread, responsible_users, send
-from articles.task_types import OF_ARTICLES, RELEASE, UPDATE
+from articles.task_types import OF_ARTICLES, RELEASE
 from scheduling.database import retried
 from scheduling.services import FAILED, FAILING, OVERDUE, FoundTask, find_tasks
 
@@ -18,13 +18,10 @@ MAX_TASKS = 200
 def notify_of_trouble() -> int:
     """Notify the users responsible, once for each task; returns the number of tasks.
 
-    Only updates and releases are overdue for readers: the clock shows them what goes live or ends. What is overdue no
-    longer is deleted unless it was read.
+    Only a release is overdue for readers, if it cannot go out and no worker has stored that: the clock shows them
+    everything else. What is overdue no longer is deleted unless it was read.
     """
-    overdue = [
-        *_messages(OVERDUE, Notification.Kind.OVERDUE, (UPDATE,)),
-        *_releases(OVERDUE, Notification.Kind.OVERDUE),
-    ]
+    overdue = _releases(OVERDUE, Notification.Kind.OVERDUE)
     messages = [
         *_messages(FAILED, Notification.Kind.FAILED, OF_ARTICLES),
         *_messages(FAILING, Notification.Kind.FAILED, OF_ARTICLES),
@@ -59,7 +56,8 @@ def _messages(status: str, kind: Notification.Kind, task_types: Iterable[str]) -
 
 def _releases(status: str, kind: Notification.Kind) -> list[Message]:
     found = {_subject(task): task.log for task in find_tasks(status, task_type=RELEASE, limit=MAX_TASKS)}
-    names = dict(Release.objects.filter(pk__in=found).values_list("pk", "name")) if found else {}
+    pending = Release.objects.filter(pk__in=found, status__in=Release.Status.pending())  # not one that readers have
+    names = dict(pending.values_list("pk", "name")) if found else {}
     return [
         Message(kind, None, name, responsible_users(), _last_line(log.error), f"{status}:{log.task_id}", release_id=pk)
         for pk, name in names.items()

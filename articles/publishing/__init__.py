@@ -110,6 +110,7 @@ from articles.publishing.revisions import (
     add_revisions as add_revisions,
     date_corrections as date_corrections,
     for_review as for_review,
+    is_seen as is_seen,
     last_approved as last_approved,
     pin_all as pin_all,
     pinned as pinned,
@@ -157,10 +158,10 @@ from articles.publishing.transitions import (
     position as position,
     position_at as position_at,
     possible_transitions as possible_transitions,
+    settles as settles,
 )
 from articles.publishing.updates import (
     adopt_all as adopt_all,
-    date_updates as date_updates,
     discard_update as discard_update,
     publish_update as publish_update,
     schedule_update as schedule_update,

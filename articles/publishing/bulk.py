@@ -28,7 +28,7 @@ from articles.permissions import require
 from articles.publishing.by_clock import follow_clock
 from articles.publishing.schedules import refuse_past, reschedule_many, schedule_many
 from articles.publishing.times import checked_time
-from articles.publishing.transitions import lock, perform
+from articles.publishing.transitions import lock, perform, settle
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION
 from articles.workflow import TRANSITIONS, Input, Subject, Transition
@@ -257,6 +257,7 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
     try:
         with transaction.atomic():
             lock(article)
+            settle(article)
             if TRANSITIONS[Transition(bulk_action.transition)].subject is Subject.ARTICLE and not bulk_action.is_undo:
                 # Not for an undo, which goes back to what readers saw.
                 follow_clock(article, read_database_clock())

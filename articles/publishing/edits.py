@@ -47,7 +47,7 @@ from articles.publishing.schedules import refuse_empty_span, refuse_past_times
 from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import review_text_again
 from articles.publishing.times import TIMES, checked_time
-from articles.publishing.transitions import lock, position_at, refuse_impossible
+from articles.publishing.transitions import lock, position_at, refuse_impossible, settle
 from articles.review import needs_second_person, propose
 from articles.text import one_line
 from articles.workflow import TRANSITIONS, Transition
@@ -137,6 +137,7 @@ def _edit(
 ) -> bool:
     """As `edit`; False on a conflict, whose text is stored as a revision: an error would roll that back."""
     lock(article)
+    settle(article)
     require_edit(article, by, {**changes, "correction": correction} if correction else changes)
     if seen is not None and not is_as_seen(article, seen):
         _store_rejected(article, changes, by)

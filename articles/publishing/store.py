@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from articles.cache import SITE, purge_articles, purge_tags, schedule_purge
+from articles.cache import SITE, purge_articles, purge_before, purge_tags, schedule_purge
 from articles.images import update_uses
 from articles.models import Alert, Article, ImageUse, Update
 from articles.publishing.reconcile import sync_tasks, sync_tasks_of
@@ -127,6 +127,8 @@ def store_update(update: Update) -> None:
         with _storing(update):
             update.save()
         update_uses([update.article_id])
+        if update.approved_id is not None:
+            purge_before(update.publish_at)
 
 
 def refuse_unstorable_times(article: Article) -> None:

@@ -75,6 +75,7 @@ def transition(
     require(TRANSITIONS[transition].permission, by)
     with transaction.atomic(savepoint=False):
         lock(article)
+        settle(article)
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
         # After the lock, for which this may have waited: a time from before it would be older than what is stored.
         now = read_database_clock()
@@ -98,6 +99,22 @@ def lock(article: Article) -> None:
         raise ArticleGone from error
     # `Article(pk=...)` is enough to lock, and now stands for a stored row.
     article._state.adding = False
+
+
+_SETTLERS: list[Callable[[Article], bool]] = []
+
+
+def settles(function: Callable[[Article], bool]) -> Callable[[Article], bool]:
+    """Register a function that stores something that readers have seen of a locked article by the clock, if it has."""
+    _SETTLERS.append(function)
+    return function
+
+
+def settle(article: Article) -> None:
+    """Store an update or a release that readers have seen by the clock before a locked article is changed."""
+    settled = [settler(article) for settler in _SETTLERS]
+    if any(settled):
+        lock(article)
 
 
 def set_target_status(transition: Transition, subject: Article | Update) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from django.db import connection
-from django.db.models import Case, F, OuterRef, Subquery, Value, When
+from django.db.models import Case, DateTimeField, F, OuterRef, Subquery, Value, When
 
 from articles.audit import (
     Action,
@@ -16,17 +16,19 @@ from articles.audit import (
 from articles.events import ArticlesPublished, DueRecorded, emit
 from articles.images import update_uses
 from articles.models import Article, Correction, Revision, Text, Update
-from articles.publishing.dating import date_by_commit
+from articles.publishing.by_clock import BY_CLOCK
 from articles.publishing.publish import BatchResult, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
 from articles.publishing.schedules import refuse_past
 from articles.publishing.store import store_update
 from articles.publishing.times import checked_time
-from articles.publishing.transitions import Actor, performs, transition
+from articles.publishing.transitions import Actor, performs, settles, transition
 from articles.search import index
+from articles.task_types import UPDATE
 from articles.workflow import Transition
-from scheduling.database import delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.database import database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.services import execute_keys
 
 _TURN = 0.25  # seconds to wait for locked articles while holding no others
 
@@ -102,17 +104,40 @@ def update_due(article_ids: Collection[int]) -> BatchResult:
     sort_missing(set(article_ids) - locked.keys(), outcome)
     _busy.update(outcome.busy)
     if due:
-        record_due(Action.UPDATED, outcome.done)
-        adopt_all(due, {pk: locked[pk] for pk in outcome.done}, now)
-        index(outcome.done)
-        update_uses(outcome.done)
-        emit(DueRecorded(Action.UPDATED, outcome.done))
-        emit(ArticlesPublished(outcome.done))
+        _store_updated(due, {pk: locked[pk] for pk in outcome.done})
     return outcome
 
 
-def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datetime) -> None:
-    """As `adopt` for many locked articles. Not by `save()`, whose receivers would cancel the tasks that are running."""
+def _store_updated(due: Sequence[Update], articles: Mapping[int, Article]) -> None:
+    """Store that these locked articles have the texts that readers have seen since their instants."""
+    ids = [*articles]
+    record_due(Action.UPDATED, ids)
+    adopt_all(due, articles, {update.article_id: update.due_since for update in due})
+    index(ids)
+    update_uses(ids)
+    emit(DueRecorded(Action.UPDATED, ids))
+    emit(ArticlesPublished(ids))
+
+
+@settles
+def settle_update(article: Article) -> bool:
+    """Store the update of a locked article that readers have seen by the clock, and close its task."""
+    update = article.pending_update
+    if update is None or update.approved_id is None or update.publish_at is None:
+        return False
+    if update.publish_at > read_database_clock():
+        return False
+    update.article = article
+    _store_updated([update], {article.pk: article})
+    execute_keys(UPDATE, [str(article.pk)], worker=BY_CLOCK)
+    return True
+
+
+def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], times: Mapping[int, datetime]) -> None:
+    """As `adopt` for many locked articles, each since its time.
+
+    Not by `save()`, whose receivers would cancel the tasks that are running.
+    """
     pin_all(list(articles.values()))
     texts = {update.article_id: cast(Revision, update.approved) for update in due}
     pending_update = Update.objects.filter(article=OuterRef("pk"))
@@ -120,30 +145,20 @@ def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], now: datet
     columns["revision"] = columns.pop("number")
     # An update that only changes what readers do not notice, such as a slug, leaves their time of last change alone.
     seen = [pk for pk, revision in texts.items() if is_seen(articles[pk], Text.of(articles[pk]), revision)]
-    stamp = Case(When(pk__in=seen, then=Value(now)), default=F("text_changed_at"))
-    Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=now)
+    whens = [When(pk=pk, then=Value(times[pk])) for pk in seen]
+    stamp = Case(*whens, default=F("text_changed_at"), output_field=DateTimeField())
+    Article.objects.filter(pk__in=texts).update(**columns, text_changed_at=stamp, updated_at=database_now())
     tag_all({pk: revision.tags for pk, revision in texts.items()})
     corrected = [revision for revision in texts.values() if revision.correction]
     Correction.objects.bulk_create(
-        Correction(article_id=one.article_id, revision=one, note=one.correction, published_at=now) for one in corrected
+        Correction(article_id=one.article_id, revision=one, note=one.correction, published_at=times[one.article_id])
+        for one in corrected
     )
     done = Update.objects.filter(article__in=texts)
-    done.filter(draft__isnull=False).update(approved=None, publish_at=None, updated_at=now)
+    done.filter(draft__isnull=False).update(approved=None, publish_at=None, updated_at=database_now())
     delete_by_ids(Update, done.filter(draft__isnull=True).values_list("pk", flat=True))
     for pk, revision in texts.items():
         articles[pk].title, articles[pk].revision = revision.title, revision.number
-
-
-@retried
-def date_updates(article_ids: Collection[int], committed_at: datetime) -> None:
-    """Date updates that went live by their time, and their corrections, by the commit: readers saw none of them before.
-
-    Only those of articles that no one has locked, since a worker may not wait for an editor, or has changed since.
-    """
-    locked = lock_by_ids(Article, article_ids, skip_locked=True).filter(text_changed_at=F("updated_at"))
-    stamps = dict(locked.filter(updated_at__lt=committed_at).values_list("pk", "updated_at"))
-    for before in set(stamps.values()):
-        date_by_commit([pk for pk, stamp in stamps.items() if stamp == before], before, committed_at)
 
 
 def _set_time(article: Article, moment: datetime | None) -> None:

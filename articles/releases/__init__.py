@@ -1,6 +1,7 @@
 """Releases: articles, updates and unpublishings that take effect together, in one transaction."""
 
 from articles.releases.dry_run import dry_run_release as dry_run_release
+from articles.releases.due import as_due as as_due
 from articles.releases.manage import (
     RIGHT as RIGHT,
     add_member as add_member,
@@ -27,7 +28,6 @@ from articles.releases.reconcile import (
 )
 from articles.releases.run import (
     PATIENCE as PATIENCE,
-    date_release as date_release,
     date_release_by_worker as date_release_by_worker,
     release_due as release_due,
 )

@@ -22,7 +22,6 @@ from articles.models import Article, AuditEntry, Correction, Release, ReleaseMem
 from articles.publishing import (
     adopt_all,
     date_corrections,
-    date_later,
     follow_clock,
     pin_all,
     pinned,
@@ -57,7 +56,6 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == MemberAction.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
-    date_later("release", [release.pk], at)
 
 
 def _went_live_over(members: Sequence[ReleaseMember]) -> dict[int, dict[str, str]]:
@@ -90,7 +88,7 @@ def _update(release: Release, members: Sequence[ReleaseMember], at: datetime) ->
     for member in members:
         article = article_of(member)
         member.old_status, member.title, member.old_revision = article.status, article.title, article.revision
-    adopt_all([article.update for article in articles.values()], articles, at)
+    adopt_all([article.update for article in articles.values()], articles, dict.fromkeys(articles, at))
     index(articles)
     emit(ArticlesPublished(articles))
 

@@ -36,7 +36,7 @@ from articles.publishing import (
 )
 from articles.releases.effects import apply_release, roll_back
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
-from articles.releases.run import date_release_on_commit
+from articles.releases.run import date_release_on_commit, settle_release
 from articles.workflow import RELEASE_TRANSITIONS, TO_COME, ReleaseTransition
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
@@ -114,7 +114,7 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_on
             refuse_past(moment, now, by=by)
         if not release.members.exists():
             raise ReleaseNotReady(_("The release is empty."))
-        release.publish_at, release.reason = moment, ""
+        release.publish_at, release.reason = max(moment, now), ""
 
 
 @retried
@@ -201,6 +201,7 @@ def _transition(transition: ReleaseTransition, release: Release, *, by: Actor) -
     require(RIGHT, by)
     with transaction.atomic():
         lock_release(release)
+        settle_release(release, read_database_clock())
         rule, old_time = RELEASE_TRANSITIONS[transition], release.publish_at
         if release.status not in rule.sources:
             values = {"transition": rule.label, "status": release.get_status_display()}

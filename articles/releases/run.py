@@ -9,15 +9,17 @@ from functools import partial
 
 from django.db import transaction
 
-from articles.audit import Action, record_release
+from articles.audit import Action, Source, record_release, source
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
-from articles.publishing import date_by_commit, date_later, note_dated, wait_for_rows
+from articles.publishing import BY_CLOCK, date_by_commit, date_later, note_dated, settles, wait_for_rows
 from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
-from scheduling.database import lock_by_ids, read_database_clock, retried
+from articles.task_types import RELEASE
+from scheduling.database import Collision, database_now, lock_by_ids, read_database_clock, retried
 from scheduling.registry import Drop, Postpone, Verdict
+from scheduling.services import execute_keys
 
 PATIENCE = 0.05  # seconds in total that releases wait for members while holding others
 _POLL = 0.005  # seconds between two attempts to lock members
@@ -46,20 +48,55 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
 
 
 def _run(release: Release) -> Drop | None:
-    members, now = loaded_members(release), read_database_clock()
+    """As of its instant: from then on readers see it by the clock, or do not because it fails."""
+    members, at = loaded_members(release), release.due_since
     with speaking_to(release.created_by):
-        problems = find_problems(members, now)
+        problems = find_problems(members, at)
     if problems:
         fail(release, list_problems(problems))
         return Drop("the release failed; its page says why")  # without headlines: operators read this
-    apply_release(release, members, at=now, by=None)
-    _close(release, now)
+    apply_release(release, members, at=at, by=None)
+    _close(release, at)
     return None
 
 
-def _close(release: Release, now: datetime) -> None:
+def settle_release(release: Release, now: datetime) -> None:
+    """Store that a locked release has taken effect by the clock, or has failed, before a person changes it."""
+    if release.status != Release.Status.SCHEDULED or release.publish_at is None or release.publish_at > now:
+        return
+    list(lock_by_ids(Article, _member_ids(release)).values_list("pk"))
+    list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
+    _settle(release)
+
+
+@settles
+def settle_release_of(article: Article) -> bool:
+    """The same for the release of a locked article; raises `Collision` where another transaction has a part of it."""
+    due = ReleaseMember.objects.holding([article.pk]).filter(release__in=Release.objects.due(database_now()))
+    release_id = due.values_list("release", flat=True).first()
+    if release_id is None:
+        return False
+    # The order is the release first, so this one does not wait while it has an article.
+    release = lock_by_ids(Release, [release_id], skip_locked=True).first()
+    if release is None or not _lock_members(release, time.monotonic() + PATIENCE):
+        raise Collision("the release of the article is being published")
+    if release.status == Release.Status.SCHEDULED:
+        _settle(release)
+    return True
+
+
+def _settle(release: Release) -> None:
+    with source(Source.WORKER):  # it is not what the person does, who only comes before a worker
+        failure = _run(release)
+    if failure is None:
+        execute_keys(RELEASE, [str(release.pk)], worker=BY_CLOCK)
+    else:
+        sync_release_tasks([release.pk])
+
+
+def _close(release: Release, at: datetime) -> None:
     """Not by `save()`, whose receiver would cancel the task that is running."""
-    release.status, release.published_at, release.reason = Release.Status.PUBLISHED, now, ""
+    release.status, release.published_at, release.reason = Release.Status.PUBLISHED, at, ""
     values = {name: getattr(release, name) for name in ("status", "published_at", "reason")}
     Release.objects.filter(pk=release.pk).update(**values)
     release.bind_members()
@@ -69,9 +106,9 @@ def _close(release: Release, now: datetime) -> None:
 
 @retried
 def date_release(release_id: int, committed_at: datetime) -> None:
-    """Date a release, and what it showed readers, by its commit: they saw none of it before.
+    """Date a release that a person published, and what it showed readers, by its commit: they saw none of it before.
 
-    Articles that someone has locked are dated later, since a worker may not wait for an editor.
+    Articles that someone has locked are dated later.
     """
     release = lock_by_ids(Release, [release_id]).first()
     if release is None or release.status != Release.Status.PUBLISHED or release.published_at is None:
@@ -103,13 +140,13 @@ def _date_locked(release: Release, before: datetime, committed_at: datetime, *, 
     members = _member_ids(release)
     locked = members - {*date_by_commit(members, before, committed_at, until=until)}
     date_later("article", locked, before, committed_at=committed_at)
-    at_once = release.publish_at == before  # by a person; another one keeps the time that it was scheduled for
-    times = {"published_at": committed_at, **({"publish_at": committed_at} if at_once else {})}
-    Release.objects.filter(pk=release.pk).update(**times)
+    Release.objects.filter(pk=release.pk).update(publish_at=committed_at, published_at=committed_at)
 
 
 def date_release_on_commit(release: Release) -> None:
-    """The same for a release that a person publishes at once."""
+    """The same after this commit, or later by a worker if this process dies before that."""
+    if release.published_at is not None:
+        date_later("release", [release.pk], release.published_at)
     transaction.on_commit(partial(_date, release), robust=True)
 
 

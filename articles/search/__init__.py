@@ -6,6 +6,7 @@ from articles.search.indexing import (
     index_stored as index_stored,
     reconcile_index as reconcile_index,
     reindex as reindex,
+    terms_of as terms_of,
 )
 from articles.search.query import RANKED as RANKED, Found as Found, find as find, find_texts as find_texts
 from articles.search.terms import Query as Query, however_written as however_written

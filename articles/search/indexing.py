@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, Subquery
 
-from articles.models import LINES, Article, SearchEntry, rows_changed
+from articles.models import LINES, Article, Revision, SearchEntry, rows_changed
 from articles.search.terms import index_terms
 from articles.text import plain_text, without_addresses
 from scheduling.database import delete_by_ids, lock_by_ids, read_database_clock, retried
@@ -131,9 +131,14 @@ def _mark_seen(article_ids: Collection[int]) -> None:
     SearchEntry.objects.filter(article__in=article_ids).update(seen=Subquery(stamps))
 
 
+def terms_of(text: Article | Revision) -> tuple[str, str]:
+    """The terms of a headline, and of the whole text."""
+    whole = "\n".join([*(getattr(text, name) for name in LINES), without_addresses(plain_text(text.body))])
+    return index_terms(text.title), index_terms(whole)
+
+
 def _entry(article: Article, digest: str) -> SearchEntry:
-    whole = "\n".join([*(getattr(article, name) for name in LINES), without_addresses(plain_text(article.body))])
-    terms: dict[str, Any] = {"heading": index_terms(article.title), "whole": index_terms(whole)}
+    terms: dict[str, Any] = dict(zip(("heading", "whole"), terms_of(article), strict=True))
     # Without the article itself: the two would refer to each other and stay until the garbage is collected.
     return SearchEntry(article_id=article.pk, digest=digest, seen=article.updated_at, **terms)
 

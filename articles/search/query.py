@@ -7,7 +7,7 @@ the index decides which way to take; both give the same results.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 
 from articles.listing import ArticleFilter, Cursor, cursor_of, first_live
-from articles.models import GOES_LIVE_COLUMNS, ArticleQuerySet, SearchEntry
+from articles.models import GOES_LIVE_COLUMNS, ArticleQuerySet, SearchEntry, due_changes
 from articles.search.terms import Query
 from scheduling.database import in_any
 
@@ -91,8 +91,25 @@ def find_texts(text: str, latest: QuerySet[Any], *, limit: int) -> QuerySet[Any]
 def _rank(terms: tuple[str, ...]) -> Case | Value:
     if not terms:
         return Value(0)
-    whens = [When(search__heading__reads_all=terms, then=2), When(search__heading__reads_any=terms, then=1)]
+    headings = {pk: heading for pk, (heading, _whole) in due_changes().terms.items()}
+    due = [(2, _having(terms, headings, all)), (1, _having(terms, headings, any)), (0, list(headings))]
+    whens = [When(pk__in=ids, then=rank) for rank, ids in due if ids]
+    whens += [When(search__heading__reads_all=terms, then=2), When(search__heading__reads_any=terms, then=1)]
     return Case(*whens, default=0, output_field=IntegerField())
+
+
+def _having(terms: Collection[str], texts: Mapping[int, str], some: Callable[[Iterable[bool]], bool]) -> list[int]:
+    """Those of these texts, which the index does not have yet, with all or any of the terms."""
+    wanted = [f" {term} ".replace("* ", "") for term in terms]
+    return [pk for pk, text in texts.items() if some(term in f" {text} " for term in wanted)]
+
+
+def _with_terms(terms: Collection[str], indexed: QuerySet[SearchEntry]) -> Q:
+    """Articles whose entry was found in the index, and those whose text is due and not in the index yet."""
+    texts = {pk: whole for pk, (_heading, whole) in due_changes().terms.items()}
+    if not texts:
+        return Q(pk__in=indexed.values("article"))
+    return Q(pk__in=indexed.exclude(pk__in=texts).values("article")) | Q(pk__in=_having(terms, texts, all))
 
 
 def _newest(chosen: ArticleFilter) -> list[Cursor]:
@@ -104,6 +121,8 @@ def _newest_with(chosen: ArticleFilter, terms: tuple[str, ...]) -> list[Cursor]:
     """Cursors of the newest live articles with all `terms`, one more than a window has."""
     frequencies = _sample_frequencies(terms)
     for length in frequencies.scan_lengths():
+        if due_changes().terms:  # they are in no entry that could be read
+            break
         candidates = chosen.candidates().values("pk")[:length]
         read = SearchEntry.objects.filter(pk__in=in_any(candidates), whole__reads_all=terms).values("pk")[:length]
         # Words first, on the entries alone: articles with their texts are read for those that match.
@@ -115,7 +134,7 @@ def _newest_with(chosen: ArticleFilter, terms: tuple[str, ...]) -> list[Cursor]:
     if others := [term for term in terms if term not in indexed]:
         entries = entries.filter(whole__reads_all=others)
     # As a subquery, or MariaDB would start from the articles and check the words of each.
-    return _cursors(chosen.live().filter(pk__in=entries.values("article")))
+    return _cursors(chosen.live().filter(_with_terms(terms, entries)))
 
 
 def _cursors(live: ArticleQuerySet) -> list[Cursor]:

@@ -1,4 +1,4 @@
-"""What readers can meet around an instant: articles, updates and releases of which the clock or a worker decides.
+"""What readers can meet around an instant: articles, updates and releases of which the clock decides.
 
 Each function of `SITUATIONS` stores one as it is at the database's present time, with everything before the instant
 `at` done by people and nothing at it done by a worker; `run_worker` does that. So a test builds it a second before or
@@ -26,37 +26,28 @@ HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Situation:
-    """An article, and what is true of it `before` and `after` the instant `at` by the clock alone.
-
-    `once_run` is what is true after it as soon as a worker has run, if the clock alone does not show it to readers.
-    """
+    """An article, and what is true of it `before` and `after` the instant `at` by the clock alone."""
 
     at: datetime
     article: Article
     before: State
     after: State
-    once_run: State | None = None
-    headline_once_run: str = ""  #: of an update
+    headline_after: str = ""  #: of an update
     update: Update | None = None
     release: Release | None = None
 
-    def expected(self, now: datetime, *, has_run: bool = False) -> State:
-        """The state at `now`, whether or not a worker `has_run` since the instant."""
-        if now < self.at:
-            return self.before
-        return self.once_run if has_run and self.once_run is not None else self.after
+    def expected(self, now: datetime) -> State:
+        """The state at `now`, whether or not a worker has run since the instant."""
+        return self.before if now < self.at else self.after
 
-    def headline(self, now: datetime, *, has_run: bool = False) -> str:
+    def headline(self, now: datetime) -> str:
         """The headline that readers get while the article is live."""
-        is_replaced = has_run and now >= self.at and self.headline_once_run
-        return self.headline_once_run if is_replaced else self.article.title
+        return self.headline_after if now >= self.at and self.headline_after else self.article.title
 
-    def since(self, *, has_run: bool = False) -> datetime | None:
+    def since(self) -> datetime | None:
         """From when readers see the article: at the instant, or since before it."""
         stored = Article.objects.get(pk=self.article.pk)
-        if self.before is State.LIVE:
-            return stored.publish_at
-        return stored.published_at if self.once_run is not None and has_run else self.at
+        return stored.publish_at if self.before is State.LIVE else self.at
 
     @property
     def is_ready(self) -> bool:
@@ -65,12 +56,10 @@ class Situation:
             return False
         return self.before not in (State.WAITING, State.OVERDUE)
 
-    def is_missed(self, now: datetime, *, has_run: bool = False) -> bool:
+    def is_missed(self, now: datetime) -> bool:
         """Whether readers do not have something whose time has come."""
-        if now < self.at or self.expected(now, has_run=has_run) is State.OVERDUE:
-            return self.expected(now, has_run=has_run) is State.OVERDUE
         is_unapproved = self.update is not None and self.update.approved_id is None
-        return is_unapproved or (self.once_run is not None and not has_run)
+        return self.expected(now) is State.OVERDUE or (is_unapproved and now >= self.at)
 
 
 def run_worker() -> None:
@@ -117,11 +106,11 @@ def unapproved(at: datetime) -> Situation:
 
 
 def update(at: datetime) -> Situation:
-    """An approved update of a live article is due; readers get it from a worker."""
+    """An approved update of a live article is due."""
     found = _published("Storm warning", at)
     _approve_update(found, "Storm warning lifted")
     publishing.schedule_update(found, publish_at=at, by=_editor())
-    return _with_update(Situation(at, found, State.LIVE, State.LIVE, State.LIVE, "Storm warning lifted"))
+    return _with_update(Situation(at, found, State.LIVE, State.LIVE, "Storm warning lifted"))
 
 
 def unapproved_update(at: datetime) -> Situation:
@@ -133,23 +122,33 @@ def unapproved_update(at: datetime) -> Situation:
 
 
 def member(at: datetime) -> Situation:
-    """A release is due that publishes the article; readers get it from a worker."""
+    """A release is due that publishes the article."""
     found = _approved("Budget passed")
-    return _released(Situation(at, found, State.SCHEDULED, State.OVERDUE, State.LIVE), ReleaseMember.Action.PUBLISH)
+    return _released(Situation(at, found, State.SCHEDULED, State.LIVE), ReleaseMember.Action.PUBLISH)
 
 
 def updated_member(at: datetime) -> Situation:
     """A release is due that publishes the article's update."""
     found = _published("Budget debated", at)
     _approve_update(found, "Budget debated and passed")
-    situation = Situation(at, found, State.LIVE, State.LIVE, State.LIVE, "Budget debated and passed")
+    situation = Situation(at, found, State.LIVE, State.LIVE, "Budget debated and passed")
     return _with_update(_released(situation, ReleaseMember.Action.UPDATE))
 
 
 def unpublished_member(at: datetime) -> Situation:
     """A release is due that unpublishes the article."""
     found = _published("Budget expected", at)
-    return _released(Situation(at, found, State.LIVE, State.LIVE, State.UNPUBLISHED), ReleaseMember.Action.UNPUBLISH)
+    return _released(Situation(at, found, State.LIVE, State.UNPUBLISHED), ReleaseMember.Action.UNPUBLISH)
+
+
+def failing_release(at: datetime) -> Release:
+    """A release that readers do not get, because one of its articles is a draft; no worker has stored that yet."""
+    release = make_release(make_article("Budget draft"), by=_editor(), name="Unready release")
+    releases.schedule_release(release, publish_at=at + HOUR, by=_editor())
+    Release.objects.filter(pk=release.pk).update(publish_at=at, updated_at=at - HOUR)
+    releases.sync_release_tasks([release.pk])
+    release.refresh_from_db()
+    return release
 
 
 SITUATIONS: Mapping[str, Callable[[datetime], Situation]] = {
@@ -195,8 +194,12 @@ def _released(situation: Situation, action: ReleaseMember.Action) -> Situation:
     release = make_release(by=_editor(), name=f"Release with {situation.article.title}")
     releases.add_member(release, article=situation.article, action=action, by=_editor())
     releases.schedule_release(release, publish_at=situation.at, by=_editor())
+    Release.objects.filter(pk=release.pk).update(publish_at=situation.at, updated_at=situation.at - HOUR)
+    releases.sync_release_tasks([release.pk])
+    release.refresh_from_db()
     return replace(situation, release=release)
 
 
 def _with_update(situation: Situation) -> Situation:
+    Update.objects.filter(article=situation.article).update(updated_at=situation.at - HOUR)
     return replace(situation, update=Update.objects.get(article=situation.article))

@@ -45,7 +45,7 @@ def situations(*, is_past: bool, has_run: bool) -> dict[str, tuple[Situation, St
     if has_run:
         run_worker()
     now = at + SECOND if is_past else at - SECOND
-    return {name: (one, one.expected(now, has_run=has_run)) for name, one in built.items()}
+    return {name: (one, one.expected(now)) for name, one in built.items()}
 
 
 @each_moment

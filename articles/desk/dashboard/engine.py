@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _, ngettext
 
-from articles.models import Article, Release, Update
+from articles.models import Article, Release
 from articles.permissions import may_see_system, reads_articles
 from articles.publishing import Actor
 from articles.task_types import OF_ARTICLES
@@ -55,8 +55,8 @@ def health(by: Actor, now: datetime) -> Health:
     if any(problem.is_failure for problem in found):
         effect.append(
             _(
-                "Nothing is lost: approved articles still go live on time, but updates, releases and notifications "
-                "wait until this is repaired."
+                "Nothing is lost: articles, updates and releases still go live on time, but notifications and other "
+                "follow-ups wait until this is repaired."
             )
         )
     refused = refused_work(now) if figures["trouble"] else []
@@ -68,19 +68,13 @@ def health(by: Actor, now: datetime) -> Health:
 
 
 def _waiting(now: datetime) -> Iterator[str]:
-    """What readers do not have, because only a worker shows it to them."""
-    updates = Update.objects.overdue(now).filter(approved__isnull=False)[:COUNT_LIMIT].count()
-    releases = Release.objects.overdue(now)[:COUNT_LIMIT].count()
-    named = [
-        ngettext("%(count)d update", "%(count)d updates", updates) % {"count": updates} if updates else "",
-        ngettext("%(count)d release", "%(count)d releases", releases) % {"count": releases} if releases else "",
-    ]
-    if what := _(" and ").join(filter(None, named)):
+    """What readers do not have: releases with blocking issues, which no worker has stored as failed yet."""
+    if releases := Release.objects.overdue(now)[:COUNT_LIMIT].count():
         yield ngettext(
-            "%(what)s waits; readers do not have it yet.",
-            "%(what)s wait; readers do not have them yet.",
-            updates + releases,
-        ) % {"what": what}
+            "%(count)d release has blocking issues; readers do not have it.",
+            "%(count)d releases have blocking issues; readers do not have them.",
+            releases,
+        ) % {"count": releases}
 
 
 def failures(by: Actor) -> list[Failure]:

@@ -45,10 +45,11 @@ def _articles(by: Actor, now: datetime) -> Iterator[Risk]:
 
 def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.overdue(now).filter(concerning(by, "article__")).order_by("publish_at")
-    related, texts = ("article", "draft", "approved"), ("article__body", "draft__body", "approved__body")
+    related, texts = ("article", "draft"), ("article__body", "draft__body")
     for update in rows.select_related(*related).defer(*texts)[: MAX_OVERDUE + 1]:
-        why = _not_approved(update) if update.approved is None else _("Readers still see the earlier text.")
-        yield Risk(update.publish_at or now, update.headline, form_of(update.article), why, str(UPDATE))
+        yield Risk(
+            update.publish_at or now, update.headline, form_of(update.article), _not_approved(update), str(UPDATE)
+        )
 
 
 def _releases(by: Actor, now: datetime) -> Iterator[Risk]:

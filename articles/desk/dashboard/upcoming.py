@@ -63,12 +63,10 @@ def _going_live(now: datetime) -> Iterator[Upcoming]:
 
 
 def _updates(now: datetime) -> Iterator[Upcoming]:
-    """Those that are not overdue; a worker needs a moment for them."""
-    rows = Update.objects.filter(approved__isnull=False, publish_at__gt=overdue_before(now)).order_by("publish_at")
-    updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")[
-        :MAX_UPCOMING
-    ]
-    yield from (Upcoming(update.publish_at or now, update.article, UPDATE, update.headline) for update in updates)
+    rows = Update.objects.filter(approved__isnull=False, publish_at__gt=now).order_by("publish_at")
+    updates = rows.select_related("article__channel", "approved").defer("article__body", "approved__body")
+    for update in updates[:MAX_UPCOMING]:
+        yield Upcoming(update.publish_at or now, update.article, UPDATE, update.headline)
 
 
 def _leaving(now: datetime) -> Iterator[Upcoming]:

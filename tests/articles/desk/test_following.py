@@ -120,7 +120,8 @@ def test_the_open_page_of_a_release_learns_that_it_was_published(page: Page, sta
 @pytest.mark.django_db(transaction=True)
 def test_an_overdue_release_says_so_and_what_is_typed_stays(page: Page) -> None:
     editor = make_editor()
-    release = make_release(make_article("Budget", status=APPROVED), by=editor)
+    article = make_article("Budget")
+    release = make_release(article, by=editor)
     due(release, by=editor, moment=soon(seconds=5))
     sign_in(page)
     page.goto(release_address(release))
@@ -129,6 +130,8 @@ def test_an_overdue_release_says_so_and_what_is_typed_stays(page: Page) -> None:
     expect(page.locator("#state")).to_contain_text("No worker has started it yet.")
     expect(typed).to_have_value("2031-01-01 07:00")
     expect(typed).to_be_focused()
+    Release.objects.update(publish_at=soon(hours=1))
+    Article.objects.update(status=APPROVED)
     publish_release_now(release, by=editor)
     expect(page.locator("#state")).to_contain_text("Published on")
     expect(typed).to_have_value("2031-01-01 07:00")
@@ -187,19 +190,11 @@ def test_a_calendar_that_shows_the_same_reads_no_entries(db: None) -> None:
         assert desk.get(CALENDAR, {"follow": forged, "view": "day"}).status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["update", "release"])
-def test_a_calendar_awaits_what_only_a_worker_can_do(db: None, kind: str) -> None:
+def test_a_calendar_awaits_what_becomes_of_a_release(db: None) -> None:
     editor, desk = make_editor(), Client()
     desk.force_login(editor)
-    if kind == "release":
-        due(make_release(make_article("Budget", status=APPROVED), by=editor), by=editor, moment=soon(hours=1))
-        Release.objects.update(publish_at=soon(seconds=-4))
-    else:
-        article = make_article("Old", status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
-        publishing.edit(article, by=editor, changes={"title": "Newer"})
-        update = article.update
-        update.approved, update.draft, update.publish_at = update.draft, None, soon(seconds=-4)
-        update.save()
+    due(make_release(make_article("Budget"), by=editor), by=editor, moment=soon(hours=1))
+    Release.objects.update(publish_at=soon(seconds=-4))
     page = followed(desk.get("/admin/calendar/"))
     assert 250 <= page["next"] <= 6_000
     answer = desk.get("/admin/calendar/", {"follow": page["version"]})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +12,7 @@ from django.core import mail
 from django.db import transaction
 from django.test import Client
 
-from articles import publishing
+from articles import publishing, releases
 from articles.audit.log import record
 from articles.desk.menu import navigation
 from articles.desk.notifications import unread_count
@@ -19,6 +21,7 @@ from articles.models import Article, Notification, NotificationPreference
 from articles.models.notification import by_default_mailed
 from articles.notifications.alerts import notify_of_trouble
 from articles.notifications.mail import send_mail
+from articles.releases import as_due
 from articles.roles import Role
 from articles.task_types import MAIL, NOTIFY, PUBLISH
 from articles.text import format_time_exactly
@@ -34,7 +37,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
-from tests.articles.situations import SITUATIONS
+from tests.articles.situations import SITUATIONS, Situation, failing_release
 
 pytestmark = pytest.mark.django_db
 
@@ -199,27 +202,27 @@ def test_no_one_is_mailed_without_an_address(author: User) -> None:
     assert not TaskInfo.objects.filter(task_type=MAIL).exists()
 
 
-def test_publishers_and_operators_are_notified_once_that_an_update_is_overdue(author: User) -> None:
+def test_publishers_and_operators_are_notified_once_that_a_release_is_overdue(author: User) -> None:
     publisher, operator = make_member(Role.PUBLISHER), make_member(Role.OPERATOR)
-    made = SITUATIONS["update"](soon(minutes=-1))
+    release = failing_release(soon(minutes=-1))
 
     assert [notify_of_trouble(), notify_of_trouble()] == [1, 0]
 
-    assert notified(publisher) == notified(operator) == [(Kind.OVERDUE, made.article.title)]
+    assert notified(publisher) == notified(operator) == [(Kind.OVERDUE, release.name)]
     assert notified(author) == []
 
 
-@pytest.mark.parametrize("build", ["article", "embargo", "end", "end_without_record", "late_approval"])
-def test_what_readers_have_by_the_clock_is_not_called_overdue(build: str) -> None:
+@pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
+def test_what_readers_have_by_the_clock_is_not_called_overdue(build: Callable[[datetime], Situation]) -> None:
     make_member(Role.PUBLISHER)
-    SITUATIONS[build](soon(minutes=-1))
-    assert notify_of_trouble() == 0
+    build(soon(minutes=-1))
+    with as_due():
+        assert notify_of_trouble() == 0
 
 
-@pytest.mark.parametrize("build", ["update", "member", "updated_member"])
-def test_that_something_is_overdue_is_deleted_once_readers_have_it(build: str) -> None:
+def test_that_something_is_overdue_is_deleted_once_it_has_failed() -> None:
     publisher = make_member(Role.PUBLISHER)
-    SITUATIONS[build](soon(minutes=-1))
+    failing_release(soon(minutes=-1))
     assert notify_of_trouble() == 1
     assert [kind for kind, _title in notified(publisher)] == [Kind.OVERDUE]
     Worker().drain()
@@ -228,19 +231,20 @@ def test_that_something_is_overdue_is_deleted_once_readers_have_it(build: str) -
 
 def test_that_something_is_overdue_is_deleted_once_it_has_another_time() -> None:
     publisher = make_member(Role.PUBLISHER)
-    made = SITUATIONS["update"](soon(minutes=-1))
+    release = failing_release(soon(minutes=-1))
     notify_of_trouble()
-    publishing.schedule_update(made.article, publish_at=soon(hours=1), by=User.objects.get(username="night"))
-    assert (notify_of_trouble(), notified(publisher)) == (0, [])
+    releases.schedule_release(release, publish_at=soon(hours=1), by=User.objects.get(username="night"))
+    assert notify_of_trouble() == 0
+    assert Kind.OVERDUE not in [kind for kind, _title in notified(publisher)]
 
 
 def test_what_was_read_about_something_overdue_stays() -> None:
     publisher = make_member(Role.PUBLISHER)
-    SITUATIONS["update"](soon(minutes=-1))
+    failing_release(soon(minutes=-1))
     notify_of_trouble()
     Notification.objects.update(read_at=soon())
     Worker().drain()
-    assert [kind for kind, _title in notified(publisher)] == [Kind.OVERDUE]
+    assert Kind.OVERDUE in [kind for kind, _title in notified(publisher)]
 
 
 @pytest.mark.parametrize("is_mailed", [False, True])
@@ -270,7 +274,7 @@ def test_they_are_notified_that_publishing_has_failed_and_why() -> None:
 
 def test_administrators_are_notified_when_there_is_no_one_else() -> None:
     root = make_user("root", is_superuser=True)
-    SITUATIONS["update"](soon(minutes=-1))
+    failing_release(soon(minutes=-1))
     User.objects.exclude(pk=root.pk).update(is_active=False)
     notify_of_trouble()
     assert len(notified(root)) == 1

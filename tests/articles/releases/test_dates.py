@@ -1,4 +1,4 @@
-"""A release that a worker publishes is dated by its commit, as its task's record is."""
+"""A release is dated from when readers saw it: by the clock, whenever a worker stores it, or by a person's commit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from articles import publishing, releases
 from articles.audit import Action
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember
+from articles.releases.run import date_release
 from articles.task_types import PUBLISH, RELEASE
 from scheduling.models import TaskInfoLog
 from scheduling.workers.worker import Worker
@@ -25,16 +26,29 @@ def test_release_and_articles_have_the_time_from_which_readers_saw_them() -> Non
     publishing.submit(updated, by=irene)
     approve(updated)
     release = make_release(new, updated, by=irene)
-    releases.schedule_release(release, publish_at=soon(seconds=-1), by=irene)
+    releases.schedule_release(release, publish_at=soon(minutes=-1), by=irene)
+    Release.objects.update(updated_at=soon(minutes=-2))
     Worker().drain()
-    committed_at = TaskInfoLog.objects.get(task_type=RELEASE).executed_at
     new.refresh_from_db()
     updated.refresh_from_db()
-    assert Release.objects.get().published_at == committed_at
-    assert (new.published_at, new.goes_live_at) == (committed_at, committed_at)
-    assert (updated.title, updated.text_changed_at) == ("Better", committed_at)
+    instant = Release.objects.values_list("publish_at", flat=True).get()
+    assert instant is not None
+    assert Release.objects.get().published_at == instant
+    assert (new.published_at, new.goes_live_at) == (instant, instant)
+    assert (updated.title, updated.text_changed_at) == ("Better", instant)
     assert updated.published_at == live["published_at"]
-    assert Correction.objects.get().published_at == committed_at
+    assert Correction.objects.get().published_at == instant
+    assert TaskInfoLog.objects.filter(task_type=RELEASE, executed_at__gt=instant).exists()
+
+
+def test_a_release_that_was_scheduled_for_a_past_time_is_dated_by_that() -> None:
+    irene = make_editor("irene")
+    release = make_release(make_article("New", status=APPROVED), by=irene)
+    before = soon()
+    releases.schedule_release(release, publish_at=soon(hours=-1), by=irene)
+    Worker().drain()
+    assert Article.objects.get().goes_live_at == Release.objects.get().published_at
+    assert Release.objects.filter(published_at__range=(before, soon())).exists()
 
 
 def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> None:
@@ -42,7 +56,7 @@ def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> N
     release = make_release(make_article("New", status=APPROVED), by=irene)
     releases.publish_release_now(release, by=irene)
     releases.roll_back_release(release, by=irene)
-    releases.date_release(release.pk, soon(hours=1))
+    date_release(release.pk, soon(hours=1))
     assert (Release.objects.get().published_at, Article.objects.get().published_at) == (release.published_at, None)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from articles import publishing, releases
 from articles.exceptions import (
@@ -78,6 +79,19 @@ def due(release: Release, by: User) -> Release:
     """Schedule the release for a moment ago."""
     releases.schedule_release(release, publish_at=soon(seconds=-1), by=by)
     return release
+
+
+def later(release: Release, by: User) -> Release:
+    """Schedule the release for an hour from now."""
+    releases.schedule_release(release, publish_at=soon(hours=1), by=by)
+    return release
+
+
+def let_come(release: Release) -> None:
+    """Let the hour pass, for its articles as well."""
+    passed = timedelta(hours=1, seconds=1)
+    Release.objects.update(publish_at=F("publish_at") - passed, updated_at=F("updated_at") - passed)
+    Article.objects.update(unpublish_at=F("unpublish_at") - passed, embargo_until=F("embargo_until") - passed)
 
 
 def let_go_out(release: Release) -> Verdict | None:
@@ -397,8 +411,9 @@ def test_a_deleted_member_fails_the_release_until_it_is_removed(irene: User) -> 
 
 def test_an_approved_text_goes_live_whatever_is_being_written(irene: User) -> None:
     article = make_article("Approved", status=APPROVED)
-    release = due(make_release(article, by=irene), irene)
+    release = later(make_release(article, by=irene), irene)
     publishing.edit(article, by=irene, changes={"title": "Not approved"})
+    let_come(release)
     let_go_out(release)
     assert live_titles() == {"Approved"}
     assert Update.objects.get().draft is not None
@@ -408,16 +423,17 @@ def test_an_approved_text_goes_live_whatever_is_being_written(irene: User) -> No
     ("transition", "code"),
     [
         (lambda article, by: publishing.retract(article, by=by, notice="Invented"), "retracted"),
-        (lambda article, by: publishing.set_embargo(article, until=soon(hours=1), by=by), "under_embargo"),
-        (lambda article, by: publishing.edit(article, by=by, changes={"unpublish_at": soon(seconds=-5)}), "over"),
+        (lambda article, by: publishing.set_embargo(article, until=soon(hours=2), by=by), "under_embargo"),
+        (lambda article, by: publishing.edit(article, by=by, changes={"unpublish_at": soon(minutes=30)}), "over"),
     ],
     ids=["retract", "embargo", "end"],
 )
 def test_what_is_done_to_a_member_fails_the_release(irene: User, transition: object, code: str) -> None:
     article = make_article(status=APPROVED)
-    release = due(make_release(article, make_article("Other", status=APPROVED), by=irene), irene)
+    release = later(make_release(article, make_article("Other", status=APPROVED), by=irene), irene)
     transition(article, irene)  # type: ignore[operator]
     assert [problem.code for problem in releases.preflight(release)] == [code]
+    let_come(release)
     let_go_out(release)
     assert (release.status, live_titles()) == (Release.Status.FAILED, set())
 
@@ -483,7 +499,7 @@ def test_a_release_that_no_one_runs_is_reported_once(irene: User) -> None:
 
 def test_a_cancelled_release_is_not_published_and_can_be_prepared_again(irene: User) -> None:
     article = make_article(status=APPROVED)
-    release = due(make_release(article, by=irene), irene)
+    release = later(make_release(article, by=irene), irene)
     releases.cancel_release(release, by=irene)
     assert release_tasks(release) == []
     publishing.schedule(article, publish_at=soon(hours=1), by=irene)

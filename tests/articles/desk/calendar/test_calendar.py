@@ -118,24 +118,27 @@ def test_entries_follow_what_readers_see_and_miss(
     now, days = soon(), desk.get(f"{CALENDAR}?view=week").context["days"]
     entries = [entry for day in days for cell in day.cells for entry in (*cell.earlier, *cell.later)]
     kinds = {entry.kind.value: entry for entry in entries}
-    state = made.expected(now, has_run=has_run)
+    state = made.expected(now)
     assert ("published" in kinds) == (state is State.LIVE)
-    assert ("unpublishing" in kinds) == (state is State.LIVE and made.after is State.UNPUBLISHED)
+    is_leaving = state is State.LIVE and made.after is State.UNPUBLISHED
+    assert ("unpublishing" in kinds) == (is_leaving and made.release is None)
     assert ("unpublished" in kinds) == (state is State.UNPUBLISHED and made.release is None)
     is_missed = any("overdue" in [mark.value for mark in entry.marks] for entry in entries)
-    assert is_missed == made.is_missed(now, has_run=has_run)
+    assert is_missed == made.is_missed(now)
     if "published" in kinds:
-        assert (kinds["published"].at, kinds["published"].state) == (made.since(has_run=has_run), "Published")
+        assert (kinds["published"].at, kinds["published"].state) == (made.since(), "Published")
 
 
 def test_a_day_shows_first_what_readers_miss(desk: Client) -> None:
     for number in range(3):
         make_article(f"Out {number}", status=Status.PUBLISHED, publish_at=soon(seconds=-60))
         make_article(f"To come {number}", status=APPROVED, publish_at=soon(seconds=60))
-    made = SITUATIONS["update"](soon(seconds=-20))
+    made = SITUATIONS["unapproved_update"](soon(seconds=-20))
+    assert made.update is not None
+    headline = made.update.headline
     days = [cell.later for day in desk.get(CALENDAR).context["days"] for cell in day.cells]
-    (titles,) = [titles for day in days if made.headline_once_run in (titles := [entry.title for entry in day])]
-    assert titles[0] == made.headline_once_run
+    (titles,) = [titles for day in days if headline in (titles := [entry.title for entry in day])]
+    assert titles[0] == headline
 
 
 def test_what_readers_miss_is_overdue(desk: Client) -> None:
@@ -143,12 +146,14 @@ def test_what_readers_miss_is_overdue(desk: Client) -> None:
     make_article("Not recorded", status=APPROVED, publish_at=past, cleared_at=EARLY)
     make_article("Not approved in time", publish_at=past)
     make_article("Gone", status=Status.PUBLISHED, publish_at=soon(days=-9), unpublish_at=past)
-    update = make_update(make_article("Bridge", status=Status.PUBLISHED, publish_at=soon(days=-9)), past, approved=True)
+    make_update(make_article("Bridge", status=Status.PUBLISHED, publish_at=soon(days=-9)), past, approved=True)
+    other = make_article("Ferry", status=Status.PUBLISHED, publish_at=soon(days=-9))
+    update = make_update(other, past, approved=False)
     assert sorted(shown(desk, today)) == [
         ("publish", "Not approved in time", ("at-risk", "overdue")),
         ("published", "Not recorded", ()),
         ("unpublished", "Gone", ()),
-        ("update", update.headline, ("overdue",)),
+        ("update", update.headline, ("at-risk", "overdue")),
     ]
 
 

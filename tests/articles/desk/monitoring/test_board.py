@@ -27,7 +27,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
-from tests.articles.situations import SITUATIONS, Situation, run_worker
+from tests.articles.situations import SITUATIONS, Situation, failing_release, run_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -99,10 +99,11 @@ def test_cards_follow_what_readers_see_and_what_they_miss_is_red(
         run_worker()
     now = soon()
     shown = {(column, card.is_overdue) for column, cards in cards_of(desk).items() for card in cards}
-    is_live = made.expected(now, has_run=has_run) is State.LIVE
+    is_live = made.expected(now) is State.LIVE
     assert (("live", False) in shown) == is_live
-    assert any(is_overdue for _column, is_overdue in shown) == made.is_missed(now, has_run=has_run)
-    is_to_come = made.is_ready and made.after is not State.UNPUBLISHED and now < made.at
+    assert any(is_overdue for _column, is_overdue in shown) == made.is_missed(now)
+    is_planned = made.after is not State.UNPUBLISHED or made.release is not None
+    is_to_come = made.is_ready and is_planned and now < made.at
     assert (("scheduled", False) in shown) == is_to_come
 
 
@@ -111,10 +112,10 @@ def test_what_is_overdue_leads_its_column(desk: Client) -> None:
         make_article(title, status=APPROVED, publish_at=soon(hours=1))
         make_article(f"{title} in review", status=Status.MANUAL_REVIEW, publish_at=soon(hours=1))
     make_article("Untimed", status=APPROVED)
-    missed = [SITUATIONS[name](soon(minutes=-minutes)) for name, minutes in (("member", 3), ("update", 4))]
+    missed = failing_release(soon(minutes=-3))
     make_article("Missed in review", status=Status.MANUAL_REVIEW, publish_at=soon(minutes=-1))
     shown = columns(desk)
-    assert shown["scheduled"][:3] == [missed[1].headline_once_run, str(missed[0].release), "Untimed"]
+    assert shown["scheduled"][:2] == [str(missed), "Untimed"]
     assert shown["review"][0] == "Missed in review"
     page = desk.get(BOARD).text
     assert page.count("board-overdue") == page.count(">overdue<") == 3

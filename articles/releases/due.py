@@ -1,0 +1,161 @@
+"""Reading what is due as if a worker had stored it: updates, and releases as a whole.
+
+Readers get an update and a release at their instant by the clock, as they get an article. Until a worker has stored
+that, the rows of a request are composed with what is due; afterwards there is nothing to compose.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
+from typing import Any, cast
+
+from django.db.models import Model, QuerySet, prefetch_related_objects
+
+from articles.models import (
+    Article,
+    Correction,
+    Due,
+    Release,
+    ReleaseMember,
+    Revision,
+    Tag,
+    Tagging,
+    Text,
+    Update,
+    reading,
+)
+from articles.publishing import is_seen
+from articles.releases.effects import article_of
+from articles.releases.preflight_checks import find_problems, loaded_members
+from articles.search import terms_of
+from articles.text import language_of
+from scheduling.database import Overlay, database_now, overlaid
+
+Action = ReleaseMember.Action
+Status = Article.Status
+Changes = defaultdict[str, dict[int, Any]]
+"""Column to its values by the id of the row."""
+
+
+@contextmanager
+def as_due() -> Iterator[None]:
+    """Let the statements of this block read what is due as stored: one statement, and a few more if something is."""
+    plan = _plan() if _is_due().exists() else None
+    with overlaid(plan.tables()) if plan else nullcontext(), reading(plan.due()) if plan else nullcontext():
+        yield
+
+
+def _is_due() -> QuerySet[Any]:
+    now = database_now()
+    return Update.objects.due(now).values("pk").union(Release.objects.due(now).values("pk"))
+
+
+def _plan() -> _Composition | None:
+    """What is due, unless it fails."""
+    now, plan = database_now(), _Composition()
+    for update in Update.objects.due(now).select_related("article", "approved", "draft"):
+        plan.add_update(update)
+    for release in Release.objects.due(now):
+        if members := _ready(release):
+            plan.add_release(release, members)
+    return plan if plan.is_filled else None
+
+
+def _ready(release: Release) -> list[ReleaseMember]:
+    """The members of a release that readers see; none if it fails."""
+    members = loaded_members(release)
+    return [] if find_problems(members, release.due_since) else members
+
+
+class _Composition:
+    """How tables are read: collected change by change."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[Article, Revision]] = []
+        self._articles, self._releases, self._members, self._updates = (Changes(dict) for _table in range(4))
+        self._dropped: list[int] = []
+        self._since: dict[int, datetime] = {}
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether anything is read otherwise than it is stored."""
+        return bool(self._since)
+
+    def add_update(self, update: Update, at: datetime | None = None) -> None:
+        """The approved text of an update replaces that of its article; its draft stays."""
+        self._texts.append((update.article, cast(Revision, update.approved)))
+        self._since[update.article_id] = at or update.due_since
+        if update.draft_id is None:
+            self._dropped.append(update.pk)
+        else:
+            self._change(self._updates, update.pk, approved_id=None, publish_at=None)
+
+    def add_release(self, release: Release, members: Iterable[ReleaseMember]) -> None:
+        """What `effects` stores of a release and its members."""
+        at = release.due_since
+        self._change(self._releases, release.pk, status=Release.Status.PUBLISHED, published_at=at)
+        for member in members:
+            article = article_of(member)
+            self._since[article.pk] = at
+            self._change(self._members, member.pk, holds=None)
+            if member.action == Action.PUBLISH:
+                times = {"published_at": at, "cleared_at": at, "text_changed_at": at, "goes_live_at": at}
+                values = {"status": Status.PUBLISHED, "publish_at": release.publish_at, **times}
+                self._change(self._articles, article.pk, **values)
+            elif member.action == Action.UPDATE:
+                self.add_update(article.update, at)
+            else:
+                self._change(self._articles, article.pk, status=Status.UNPUBLISHED)
+
+    def tables(self) -> dict[type[Model], Overlay]:
+        """How each table is read."""
+        prefetch_related_objects([article for article, _revision in self._texts], "tags")
+        copied, retagged = set[str](), dict[int, tuple[Article, Collection[str]]]()
+        for article, revision in self._texts:
+            before, text = Text.of(article), revision.text
+            copied |= {name for name in Text.COLUMNS if getattr(before, name) != getattr(text, name)}
+            self._change(self._articles, article.pk, revision=revision.number)
+            if is_seen(article, before, revision):
+                self._change(self._articles, article.pk, text_changed_at=self._since[article.pk])
+            if article.language != language_of(text.title):
+                self._change(self._articles, article.pk, language=language_of(text.title))
+            if before.tags != text.tags:
+                retagged[article.pk] = article, text.tags
+        copies = {article.pk: revision.pk for article, revision in self._texts}
+        return {
+            Article: Overlay(changed=self._articles, copied=copied, source=Revision, copies=copies),
+            Release: Overlay(changed=self._releases),
+            ReleaseMember: Overlay(changed=self._members),
+            Update: Overlay(changed=self._updates, without=self._dropped),
+            Tagging: self._taggings(retagged),
+            Correction: Overlay(added=list(self._corrections())),
+        }
+
+    def due(self) -> Due:
+        """What queries know of it besides."""
+        return Due(self._since, {article.pk: terms_of(revision) for article, revision in self._texts})
+
+    def _taggings(self, retagged: Mapping[int, tuple[Article, Collection[str]]]) -> Overlay:
+        """The tags of new texts, and the copies of the time at which an article goes live."""
+        names = {name for _article, tags in retagged.values() for name in tags}
+        ids = dict(Tag.objects.filter(name__in=names).values_list("name", "pk")) if names else {}
+        pairs = ((article, ids[name]) for article, tags in retagged.values() for name in tags if name in ids)
+        added = [
+            {"id": -number, "article_id": article.pk, "tag_id": tag, "goes_live_at": article.goes_live_at}
+            for number, (article, tag) in enumerate(pairs, start=1)
+        ]
+        times = {"goes_live_at": self._articles["goes_live_at"]}
+        return Overlay(changed=times, without=retagged.keys(), added=added, key="article_id")
+
+    def _corrections(self) -> Iterator[dict[str, Any]]:
+        for article, revision in self._texts:
+            if revision.correction:
+                note = {"note": revision.correction, "published_at": self._since[article.pk]}
+                yield {"id": -revision.pk, "article_id": article.pk, "revision_id": revision.pk, **note}
+
+    def _change(self, table: Changes, pk: int, **values: Any) -> None:
+        for name, value in values.items():
+            table[name][pk] = value
