@@ -21,6 +21,7 @@ from articles.webhooks.target import Target, TargetRefused, addresses
 CONNECT, ANSWER = 3.0, 10.0
 """Seconds for the connection, and for the whole answer."""
 _MOST_READ = 64 * 1024
+_MOST_TRIED = 3  # addresses of a name, so that an attempt ends before the lease
 _AGENT = "Headline-Webhooks/1"
 
 
@@ -117,7 +118,7 @@ class PinnedConnection:
         return connection  # type: ignore[no-any-return]
 
     def _connect(self, pinned: list[Resolved], *_place: Any) -> socket.socket:
-        connected = connect(pinned, CONNECT)
+        connected = connect(pinned[:_MOST_TRIED], CONNECT)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._twin = connected.dup()
         return connected
@@ -139,7 +140,7 @@ def _seconds(value: str) -> float | None:
     """The seconds of a Retry-After header."""
     if value.isascii() and value.isdigit():
         return float(value[:9])
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError, IndexError):
         moment = parsedate_to_datetime(value)
         return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
     return None
