@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_beside
 from articles.distribution import catch_up
-from articles.exceptions import ArticleError, NotAllowed
+from articles.exceptions import ArticleError
 from articles.limits import MOST_ENDPOINTS, MOST_REPLAYED
 from articles.models import ROTATION, Delivery, Endpoint, Event
 from articles.permissions import require
@@ -52,8 +52,10 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
     """
     require(MANAGE, by)
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
-    if endpoint.hears_newsroom and not (stored and stored.hears_newsroom) and not by.has_perm(SEND_SCHEDULES):  # type: ignore[union-attr]
-        raise NotAllowed
+    # Who may not let it hear of what is not out does not lead what it hears elsewhere either.
+    is_as_before = stored is not None and stored.hears_newsroom and stored.url == endpoint.url
+    if endpoint.hears_newsroom and not is_as_before:
+        require(SEND_SCHEDULES, by)
     if stored is None or stored.url != endpoint.url:
         check(endpoint.url)
     if stored is None:
