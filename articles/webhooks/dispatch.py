@@ -66,17 +66,22 @@ Key = Delivery.State
 # Which events an endpoint hears of
 
 
-@retried
 def give_events(endpoint: Endpoint) -> int:
     """Make deliveries of the next events, in the order of their numbers; how many events there were."""
-    events = list(Event.objects.filter(seq__gt=endpoint.position).order_by("seq")[:_PAGE])
-    if not events:
-        return 0
-    now = read_database_clock()
-    add_deliveries(endpoint, wanted(endpoint, events), now)
-    endpoint.position = events[-1].seq or endpoint.position
-    Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(position=endpoint.position)
+    events = _give_page(endpoint)
+    if events:  # after the commit: a transaction that collides is run again, and begins where it began before
+        endpoint.position = events[-1].seq or endpoint.position
     return len(events)
+
+
+@retried
+def _give_page(endpoint: Endpoint) -> Sequence[Event]:
+    events = list(Event.objects.filter(seq__gt=endpoint.position).order_by("seq")[:_PAGE])
+    if events:
+        add_deliveries(endpoint, wanted(endpoint, events), read_database_clock())
+        own = Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token)
+        own.update(position=events[-1].seq)
+    return events
 
 
 def add_deliveries(endpoint: Endpoint, events: Sequence[Event], now: datetime) -> None:
@@ -127,14 +132,13 @@ def take(endpoint_id: int) -> Endpoint | None:
 
 def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
     """Send what is due to a leased endpoint until there is nothing more, and give the lease back."""
-    try:
-        target = parse(endpoint.url)
-        lines = [PinnedConnection(target) for _ in range(AT_ONCE)]
-    except TargetRefused:  # the environment allowed it before
-        lines = []
+    url, lines = endpoint.url, _lines(endpoint)
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
             while not stopping.is_set() and _is_ours(endpoint):
+                if endpoint.url != url:  # it holds at once, also for what has waited
+                    _close(lines)
+                    url, lines = endpoint.url, _lines(endpoint)
                 more = give_events(endpoint)
                 chunk = _next(endpoint)
                 if not chunk and not more:
@@ -142,11 +146,23 @@ def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
                 if chunk:
                     _send(endpoint, chunk, lines, pool)
     finally:
-        for line in lines:
-            line.close()
+        _close(lines)
         Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(
             leased_until=None, lease_token=""
         )
+
+
+def _lines(endpoint: Endpoint) -> list[PinnedConnection]:
+    try:
+        target = parse(endpoint.url)
+    except TargetRefused:  # the environment allowed it before
+        return []
+    return [PinnedConnection(target) for _ in range(AT_ONCE)]
+
+
+def _close(lines: Sequence[PinnedConnection]) -> None:
+    for line in lines:
+        line.close()
 
 
 def _is_ours(endpoint: Endpoint) -> bool:
@@ -351,6 +367,7 @@ def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
                 serve(endpoint, stopping)
     except Exception:  # it is logged
         logger.debug("endpoint %d waits", endpoint_id)
+        stopping.wait(_IDLE)  # what fails inside would be tried, and sent, again at once
     finally:
         connections.close_all()
 
