@@ -1,0 +1,147 @@
+"""Webhooks under attack: by receivers, by users with some of the rights, and by collisions."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.test import Client
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from articles import publishing
+from articles.models import Delivery, Endpoint, Event
+from articles.webhooks import dispatch, drain, replay, send
+from articles.webhooks.send import PinnedConnection
+from articles.webhooks.target import parse
+from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
+from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.test_dispatch import published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Kind, State = Event.Kind, Delivery.State
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    with receiving(settings) as one:
+        yield one
+
+
+@pytest.fixture
+def olga() -> User:
+    return make_user("olga", "manage_webhooks")
+
+
+def test_events_whose_transaction_collides_are_given_again(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_endpoint(receiver.url)
+    published()
+    attempts: list[Any] = []
+
+    class Colliding(type(Endpoint.objects.all())):  # type: ignore[misc]
+        def update(self, **values: Any) -> Any:
+            if "position" in values and not attempts:
+                attempts.append(values)
+                raise OperationalError(1213, "Deadlock found when trying to get lock; try restarting transaction")
+            return super().update(**values)
+
+    monkeypatch.setattr(Endpoint.objects, "_queryset_class", Colliding)
+    monkeypatch.setattr("scheduling.database.transactions.is_collision", lambda _error: True)
+    drain()
+    assert len(attempts) == 1
+    assert receiver.kinds == [Kind.PUBLISHED]
+
+
+@pytest.mark.parametrize(
+    "asked", ["Fri, 31 Dec 9999 23:59:59 -1200", "Mon, 01 Jan 2030 00:00:00 +99999999999999999999", "²", "9" * 5000]
+)
+def test_no_retry_after_stops_a_webhook(receiver: Receiver, asked: str) -> None:
+    make_endpoint(receiver.url)
+    receiver.answer, receiver.headers = 503, {"Retry-After": asked}
+    published()
+    drain()
+    assert (Delivery.objects.get().code, Delivery.objects.get().attempts) == (503, 1)
+
+
+def test_who_may_not_let_webhooks_hear_of_what_is_not_out_does_not_lead_it_elsewhere(
+    receiver: Receiver, olga: User
+) -> None:
+    endpoint = make_endpoint("https://example.org/", hears_newsroom=True)
+    client, api = Client(), APIClient()
+    client.force_login(olga)
+    api.force_authenticate(olga)
+    page = client.post(
+        reverse("admin:articles_endpoint_change", args=[endpoint.pk]), {"url": receiver.url, "enabled": "on"}
+    )
+    assert page.status_code == 200
+    answer = api.patch(f"/api/v1/desk/webhooks/{endpoint.pk}/", {"url": receiver.url}, format="json")
+    assert answer.status_code == 403
+    assert Endpoint.objects.get().url == "https://example.org/"
+
+
+def test_what_waits_is_not_told_once_a_webhook_may_not_hear_of_it(receiver: Receiver, olga: User) -> None:
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True)
+    make_article("Secret merger", status=APPROVED, publish_at=soon(hours=1))
+    receiver.answer = 500
+    drain()
+    assert receiver.kinds == [Kind.SCHEDULED]
+    Endpoint.objects.update(hears_newsroom=False)
+    receiver.answer = 200
+    endpoint.refresh_from_db()
+    replay(endpoint, [Delivery.objects.get().pk], by=olga)
+    drain()
+    assert receiver.kinds == [Kind.SCHEDULED]
+    assert Delivery.objects.get().state == State.DROPPED
+
+
+def test_a_changed_url_holds_for_what_already_waits(receiver: Receiver, settings: Any) -> None:
+    make_endpoint(receiver.url)
+    for number in range(20):
+        published(f"No. {number}")
+    with receiving(settings) as other:
+        settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
+
+        def move(handler: Any) -> None:
+            Endpoint.objects.update(url=other.url)
+            handler.send_response(200)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+        receiver.answer = move
+        drain()
+        assert len(receiver.requests) == dispatch.AT_ONCE
+        assert len(other.requests) == 20 - dispatch.AT_ONCE
+
+
+def test_a_name_with_many_addresses_takes_no_longer_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"1.1.1.{number}", 443)) for number in range(1, 200)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    tried: list[Any] = []
+
+    def time_out(_self: Any, address: Any) -> None:
+        tried.append(address)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket.socket, "connect", time_out)
+    answer = PinnedConnection(parse("https://hooks.example/")).post("{}", {})
+    assert answer.error == "timeout"
+    assert len(tried) * send.CONNECT + send.CONNECT + send.ANSWER < dispatch.LEASE.total_seconds()
+
+
+def test_a_publication_that_was_undone_tells_nobody_when_it_is_planned_now(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    alice = make_editor()
+    later = soon(hours=5)
+    article = make_article(status=APPROVED, publish_at=later)
+    publishing.publish_now(article, by=alice)
+    drain()
+    publishing.unpublish(article, by=alice)
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED, Kind.UNPUBLISHED]
+    for body in receiver.bodies:
+        assert body["data"]["planned_at"] is None or body["data"]["planned_at"] < f"{soon(minutes=1):%Y-%m-%dT%H:%M}"
