@@ -355,6 +355,38 @@ class AlertChanged(ArticleError):
     message = _("The breaking alert has been deleted in the meantime.")
 
 
+class FrontGone(ArticleGone):
+    """The front or its version was deleted in the meantime."""
+
+    message = _("This version of the front has been deleted.")
+
+
+class FrontLive(WrongState):
+    """A version that readers get, or got, is never changed."""
+
+    code = "front_live"
+    message = _("This version of the front is live, so it stays as it is. Start a draft from it.")
+
+
+class FrontInstantTaken(WrongState):
+    """Another version of the front goes live at the same instant."""
+
+    code = "front_instant_taken"
+    message = _("Another version of this front goes live at the same time.")
+
+
+class FrontConflict(EditConflict):
+    """What is to be changed on a front has been changed by another since: `conflicts` shows both sides."""
+
+    code = "front_conflict"
+    message = _("Another person has changed the same part of the front. Nothing of yours is stored yet.")
+
+    def __init__(self, conflicts: Sequence[Any]) -> None:
+        super().__init__()
+        self.message = FrontConflict.message
+        self.conflicts = conflicts
+
+
 class UnknownImage(ArticleError):
     """A text refers to images that do not exist."""
 

@@ -24,6 +24,7 @@ from articles.models import (
     Alert,
     Article,
     Channel,
+    FrontVersion,
     Image,
     Levels,
     Release,
@@ -129,6 +130,7 @@ def cancel_tasks_of_article(instance: Article, **kwargs: Any) -> None:
 @receiver(post_delete, sender=Channel)
 @receiver(post_delete, sender=Tag)
 @receiver(post_delete, sender=Image)
+@receiver(post_delete, sender=FrontVersion)
 @receiver(post_delete, sender=get_user_model())
 @receiver(post_delete, sender=Alert)
 def discard_proposed_changes(instance: Any, **kwargs: Any) -> None:

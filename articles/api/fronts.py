@@ -37,7 +37,7 @@ class AddressField(serializers.CharField):
         return absolute(value)
 
 
-class SublinkSerializer(serializers.Serializer[Any]):
+class ShownLinkSerializer(serializers.Serializer[Any]):
     """A line below a card."""
 
     headline = serializers.CharField()
@@ -56,7 +56,7 @@ class ShownCardSerializer(serializers.Serializer[Any]):
     size = serializers.ChoiceField(Card.Size.choices)
     byline = serializers.CharField(source="article.signed", allow_null=True, default=None)
     published_at = InstantField(source="article.out_since", allow_null=True, default=None)
-    sublinks = SublinkSerializer(source="links", many=True)
+    sublinks = ShownLinkSerializer(source="links", many=True)
 
 
 class ShownBlockSerializer(serializers.Serializer[Any]):

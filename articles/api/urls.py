@@ -12,6 +12,7 @@ from articles.api.articles import DeskArticleViewSet
 from articles.api.audit import AuditViewSet
 from articles.api.bulk import BulkActionViewSet
 from articles.api.calendar import CalendarViewSet
+from articles.api.desk_fronts import DeskFrontViewSet, FrontVersionViewSet
 from articles.api.fronts import FrontViewSet
 from articles.api.images import ImageViewSet
 from articles.api.labels import DeskChannelViewSet, DeskTagViewSet
@@ -33,6 +34,8 @@ router.register("articles", LiveArticleViewSet, basename="live-article")
 router.register("channels", ChannelViewSet, basename="channel")
 router.register("fronts", FrontViewSet, basename="front")
 router.register("desk/articles", DeskArticleViewSet, basename="desk-article")
+router.register("desk/fronts", DeskFrontViewSet, basename="desk-front")
+router.register("desk/fronts/<int:front>/versions", FrontVersionViewSet, basename="desk-front-version")
 router.register("desk/images", ImageViewSet, basename="desk-image")
 router.register("desk/releases", ReleaseViewSet, basename="desk-release")
 router.register("desk/articles/<int:article>/notes", NoteViewSet, basename="desk-note")

@@ -1,10 +1,28 @@
-"""Composed fronts: what readers get at an instant."""
+"""Composed fronts: what readers get at an instant, and how editors compose it."""
 
+from articles.fronts.manage import (
+    delete_draft as delete_draft,
+    open_front as open_front,
+    publish_version as publish_version,
+    schedule_version as schedule_version,
+    start_draft as start_draft,
+    unschedule_version as unschedule_version,
+)
+from articles.fronts.operations import (
+    BLOCK_VALUES as BLOCK_VALUES,
+    CARD_VALUES as CARD_VALUES,
+    Conflict as Conflict,
+    Kind as Kind,
+    Operation as Operation,
+    edit_draft as edit_draft,
+)
+from articles.fronts.preflight import Mark as Mark, preflight as preflight
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,
     ShownCard as ShownCard,
     ShownFront as ShownFront,
     ShownLink as ShownLink,
+    compose as compose,
     front_at as front_at,
     shows_image as shows_image,
 )

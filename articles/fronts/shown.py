@@ -117,6 +117,12 @@ def front_at(now: Instant, *, language: str, channel: int | None = None) -> Show
     return _compose(blocks, now) if blocks else None
 
 
+def compose(version: FrontVersion, now: Instant) -> ShownFront:
+    """What readers would get at `now` of any version."""
+    blocks = list(version.blocks.select_related("version__front").order_by("position", "pk"))
+    return _compose(blocks, now) if blocks else ShownFront(version, [])
+
+
 def shows_image(pk: UUID, now: Instant) -> str:
     """The slug of a front that shows readers this image on a card at `now`; empty if none does.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import uuid4
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from articles.addresses import page_address
-from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, SUMMARY_LENGTH, TITLE_LENGTH
+from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, MOST_SHOWN, SUMMARY_LENGTH, TITLE_LENGTH
 from articles.models.article import Article, Instant
 from articles.models.channel import Channel
 from articles.models.image import Image
@@ -31,7 +33,13 @@ class Front(models.Model):
         verbose_name = _("front")
         verbose_name_plural = _("fronts")
         default_permissions = ()
-        constraints = [models.UniqueConstraint(fields=["channel", "language"], name="front_of_channel")]
+        constraints = [
+            models.UniqueConstraint(fields=["channel", "language"], name="front_of_channel"),
+            # With the unique slug: one front of the site in each language, though NULL differs from NULL above.
+            models.CheckConstraint(
+                condition=Q(channel__isnull=False) | Q(slug=F("language")), name="front_of_site_in_language"
+            ),
+        ]
 
     def __str__(self) -> str:
         language = dict(settings.LANGUAGES).get(self.language, self.language)
@@ -49,6 +57,11 @@ class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     def live_since(self, now: Instant) -> Self:
         """The versions that readers get or have got at `now`, the newest first."""
         return self.filter(status=FrontVersion.Status.SCHEDULED, live_from__lte=now).order_by("-live_from")
+
+    def with_states(self, now: Instant) -> Self:
+        """With `asked_at`, and the `shown` one of their front then, for `state`."""
+        newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
+        return self.annotate(asked_at=now, shown=Subquery(newest.values("pk")[:1]))  # type: ignore[no-any-return]
 
     def live(self, now: Instant) -> Self:
         """The version of each front that readers get at `now`."""
@@ -68,6 +81,14 @@ class FrontVersion(models.Model):
         DRAFT = "draft", pgettext_lazy("front version", "Draft")
         SCHEDULED = "scheduled", pgettext_lazy("front version", "Scheduled")  #: also once it is live
 
+    class State(models.TextChoices):
+        """What it is for readers at an instant."""
+
+        DRAFT = "draft", pgettext_lazy("front version", "Draft")
+        SCHEDULED = "scheduled", pgettext_lazy("front version", "Scheduled")
+        LIVE = "live", pgettext_lazy("front version", "Live")
+        PAST = "past", pgettext_lazy("front version", "Replaced")
+
     front = models.ForeignKey(Front, on_delete=models.CASCADE, related_name="versions", verbose_name=_("front"))
     number = models.PositiveIntegerField(_("number"))
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
@@ -77,6 +98,7 @@ class FrontVersion(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("author")
     )
     edits = models.PositiveIntegerField(default=0, help_text=_("How often the draft was edited."))
+    edited_by = models.JSONField(default=list, help_text=_("IDs of those who wrote what is not approved yet."))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     updated_at = models.DateTimeField(_("last modified"), auto_now=True)
 
@@ -95,8 +117,34 @@ class FrontVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.front} {self.number}"
 
+    @property
+    def state(self) -> State:
+        """Of a version that was read `with_states`."""
+        row: Any = self
+        if self.status == self.Status.DRAFT or self.live_from is None:
+            return self.State.DRAFT
+        if row.shown == self.pk:
+            return self.State.LIVE
+        asked_at = row.asked_at if row.asked_at.tzinfo else row.asked_at.replace(tzinfo=UTC)
+        return self.State.SCHEDULED if self.live_from > asked_at else self.State.PAST
 
-class Block(models.Model):
+    def is_live_at(self, now: datetime) -> bool:
+        """Whether readers get it, or have got it, at `now`."""
+        return self.status == self.Status.SCHEDULED and self.live_from is not None and self.live_from <= now
+
+
+class Placed(models.Model):
+    """A part of a version, with what decides whether two people have changed the same."""
+
+    edited = models.PositiveIntegerField(default=0, help_text=_("The edit of the draft that last changed it."))
+    moved = models.PositiveIntegerField(default=0, help_text=_("The edit of the draft that last moved it."))
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        abstract = True
+
+
+class Block(Placed):
     """A section of a front version: its cards, filled up to its size with what its backfill finds."""
 
     class Kind(models.TextChoices):
@@ -127,7 +175,12 @@ class Block(models.Model):
     tag = models.ForeignKey(
         Tag, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("tag")
     )
-    size = models.PositiveSmallIntegerField(_("size"), default=4, help_text=_("Cards that readers see at most."))
+    size = models.PositiveSmallIntegerField(
+        _("size"),
+        default=4,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_SHOWN)],
+        help_text=_("Cards that readers see at most."),
+    )
 
     class Meta:
         verbose_name = _("block")
@@ -154,7 +207,7 @@ class CardQuerySet(models.QuerySet["Card"]):
         return self.filter(Q(block__version__in=live) | Q(block__version__in=to_come))
 
 
-class Card(models.Model):
+class Card(Placed):
     """An article's place on a front, or a link, with the texts that readers see there instead of the article's.
 
     Its article has no constraint in the database, so that composing a front locks no article.

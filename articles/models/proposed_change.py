@@ -34,6 +34,7 @@ class ProposedChange(models.Model):
         IMAGE = "image", _("Image")
         USER = "user", _("Author")
         ALERT = "alert", _("Breaking alert")
+        FRONT = "front", _("Front version")
 
     subject = models.CharField(_("kind"), max_length=10, choices=Subject.choices)
     subject_id = models.CharField(max_length=36)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -43,16 +43,23 @@ class Rule:
     model: type[Model]
     shown: tuple[str, ...]  #: fields that are compared also where they stay as they are
     apply: Callable[[Any, Values, Actor], None]
+    compare: Callable[[Any, Values], Iterable[Comparison]] | None  #: where the fields do not say what readers see
 
 
 _RULES: dict[str, Rule] = {}
 
 
-def applies(kind: Kind, model: Any, *, shown: tuple[str, ...] = ()) -> Callable[[F], F]:
+def applies(
+    kind: Kind,
+    model: Any,
+    *,
+    shown: tuple[str, ...] = (),
+    compare: Callable[[Any, Values], Iterable[Comparison]] | None = None,
+) -> Callable[[F], F]:
     """Register a function as the one that makes approved changes of such objects."""
 
     def register(function: F) -> F:
-        _RULES[kind] = Rule(model, shown, function)
+        _RULES[kind] = Rule(model, shown, function, compare)
         return function
 
     return register
@@ -64,8 +71,8 @@ def needs_second_person() -> bool:
 
 
 @retried
-def propose(row: Any, values: Values, *, name: str, by: Actor) -> None:
-    """Store a change of a locked object for another person to approve.
+def propose(row: Any, values: Values, *, name: str, by: Actor, written_by: Collection[int] = ()) -> None:
+    """Store a change of a locked object for another person to approve, who is none of those who have `written_by` it.
 
     It is added to one that waits already. Values that are those of the object leave it, and an empty change is deleted.
     """
@@ -78,7 +85,7 @@ def propose(row: Any, values: Values, *, name: str, by: Actor) -> None:
         discard_changes(row)
         return
     change.name, change.proposed_at = name[:TITLE_LENGTH], read_database_clock()
-    change.proposed_by = sorted({*change.proposed_by, by.pk})
+    change.proposed_by = sorted({*change.proposed_by, *written_by, by.pk})
     change.save()
     record_beside(Action.PROPOSE_CHANGE, title=name, by=by, about=kind, subject=str(row.pk), values=dict(values))
     others = _reviewers() - people_behind(change.proposed_by)
@@ -206,8 +213,12 @@ def _end(change: ProposedChange, action: str, *, by: Actor, **details: str) -> N
 
 
 def _compared(change: ProposedChange, row: Any) -> Iterator[Comparison]:
+    rule = _RULES[change.subject]
+    if rule.compare is not None:
+        yield from rule.compare(row, change.values)
+        return
     fields = type(row)._meta
-    for name in dict.fromkeys((*_RULES[change.subject].shown, *change.values)):
+    for name in dict.fromkeys((*rule.shown, *change.values)):
         old = getattr(row, name)
         field = fields.get_field(name)
         texts = (_text(field, value) for value in (old, change.values.get(name, old)))

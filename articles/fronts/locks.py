@@ -1,0 +1,46 @@
+"""Row locks of versions of fronts, in one order: the front, its version, its proposed change."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
+
+from articles.exceptions import FrontGone, FrontLive, NotEditable
+from articles.models import Front, FrontVersion
+from articles.review import needs_second_person
+from scheduling.database import lock_by_ids, read_database_clock
+
+NOTICE = timedelta(seconds=2)
+"""So long before its instant a version stays as it is: a change that is stored just then would be seen afterwards."""
+
+
+def lock_version(version: FrontVersion) -> datetime:
+    """Lock the row until the end of the transaction and load it; the database's time. Raises `FrontGone`."""
+    try:
+        version.refresh_from_db(from_queryset=lock_by_ids(FrontVersion, [version.pk]))
+    except FrontVersion.DoesNotExist as error:
+        raise FrontGone from error
+    return read_database_clock()
+
+
+def lock_front(front: Front) -> None:
+    """Lock the row of a front. Raises `FrontGone`."""
+    if not lock_by_ids(Front, [front.pk]).exists():
+        raise FrontGone
+
+
+def unlive(version: FrontVersion) -> datetime:
+    """Lock a version that readers have not got. Raises `FrontLive` and `FrontGone`."""
+    now = lock_version(version)
+    if version.is_live_at(now + NOTICE):
+        raise FrontLive
+    return now
+
+
+def locked_draft(version: FrontVersion) -> datetime:
+    """Lock a version that may be edited; a scheduled one only where nobody has approved it. Raises `NotEditable`."""
+    now = unlive(version)
+    if version.status == FrontVersion.Status.SCHEDULED and needs_second_person():
+        raise NotEditable(_("Another person has approved this version as it is. Unschedule it before you change it."))
+    return now

@@ -1,0 +1,235 @@
+"""Versions of fronts: drafts, their way to readers at an instant, and back. Once live, a version stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from articles.audit import Action, Actor, record_beside
+from articles.cache import channel_tag, front_tag, purge_tags, schedule_purge
+from articles.exceptions import FrontInstantTaken, WrongState
+from articles.fronts.automatic import automatic_blocks
+from articles.fronts.locks import lock_front, lock_version, locked_draft, unlive
+from articles.fronts.operations import texts_of
+from articles.limits import LABEL_LENGTH
+from articles.models import Block, Card, Channel, Front, FrontVersion, ProposedChange
+from articles.permissions import PUBLISH, require
+from articles.publishing import checked_time, refuse_past
+from articles.review import (
+    Comparison,
+    applies,
+    discard_changes,
+    needs_second_person,
+    propose,
+    refuse_sensitive,
+)
+from articles.text import format_time_exactly
+from scheduling.database import read_database_clock, retried, savepoint
+
+Status = FrontVersion.Status
+
+
+@retried
+def open_front(*, language: str, channel: Channel | None = None, by: Actor) -> Front:
+    """The front of the site or of a channel in a language; it is stored once somebody composes it."""
+    require(PUBLISH, by)
+    if language not in dict(settings.LANGUAGES):
+        raise WrongState(_("The site has no such language."))
+    found = Front.objects.filter(language=language, channel=channel).first()
+    if found is not None:
+        return found
+    slug = f"{language}-{channel.slug}"[:LABEL_LENGTH] if channel else language
+    if channel and (slug in dict(settings.LANGUAGES) or Front.objects.filter(slug=slug).exists()):
+        slug = f"{language}-channel-{channel.pk}"
+    try:
+        with savepoint():
+            return Front.objects.create(slug=slug, language=language, channel=channel)
+    except IntegrityError:  # another person has just opened it
+        return Front.objects.get(language=language, channel=channel)
+
+
+@retried
+def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) -> FrontVersion:
+    """A new draft like the version that readers get, like the automatic front, or like any version. Raises `FrontGone`.
+
+    Cards keep their uuids, so that versions can be compared.
+    """
+    require(PUBLISH, by)
+    lock_front(front)
+    like = like or FrontVersion.objects.live_since(read_database_clock()).filter(front=front).first()
+    last = front.versions.aggregate(last=Max("number"))["last"] or 0
+    # What nobody has approved yet has its writers also in a copy.
+    writers = like.edited_by if like and like.status == Status.DRAFT else []
+    version = front.versions.create(number=last + 1, based_on=like, author_id=by.pk, edited_by=writers)
+    if like:
+        _copy(like, version)
+    else:
+        _store(version, automatic_blocks(front))
+    based = {"based_on": like.number} if like else {}
+    record_beside(Action.START_FRONT, title=str(version), by=by, front_version=version.pk, **based)
+    return version
+
+
+@retried
+def delete_draft(version: FrontVersion, *, by: Actor) -> None:
+    """Delete a draft. Raises `FrontGone`, and `WrongState` for a version that has an instant."""
+    require(PUBLISH, by)
+    lock_version(version)
+    if version.status != Status.DRAFT:
+        raise WrongState(_("Only drafts are deleted. Unschedule it first."))
+    discard_changes(version)
+    record_beside(Action.DELETE_FRONT, title=str(version), by=by, front_version=version.pk)
+    version.delete()
+
+
+@retried
+def schedule_version(version: FrontVersion, *, live_from: datetime, by: Actor) -> None:
+    """Have readers get a version from an instant on, or from another one.
+
+    Raises `NotAllowed`, `FrontGone`, `FrontLive`, `SensitiveText`, `InvalidSchedule`, `TimePast`, and
+    `FrontInstantTaken`, which names the version that has this instant. Under the two-person rule it waits for another
+    person.
+    """
+    _give(version, checked_time(live_from), by)
+
+
+@retried
+def publish_version(version: FrontVersion, *, by: Actor) -> None:
+    """Have readers get a version now. Raises as `schedule_version` does."""
+    _give(version, None, by)
+
+
+@retried
+def unschedule_version(version: FrontVersion, *, by: Actor) -> None:
+    """Make a scheduled version a draft again, or take back the wish to have it approved. Raises `FrontLive`."""
+    require(PUBLISH, by)
+    unlive(version)
+    discard_changes(version)
+    if version.status == Status.DRAFT:
+        return
+    was = {"live_from": version.live_from.isoformat()} if version.live_from else {}
+    version.status, version.live_from = Status.DRAFT, None
+    version.save(update_fields=["status", "live_from", "updated_at"])
+    record_beside(Action.UNSCHEDULE_FRONT, title=str(version), by=by, front_version=version.pk, **was)
+    _purge(version.front)
+
+
+def _give(version: FrontVersion, moment: datetime | None, by: Actor) -> None:
+    require(PUBLISH, by)
+    now = locked_draft(version)
+    if moment is not None:
+        refuse_past(moment, now, by=by)
+        _refuse_taken(version, moment)
+    if not version.blocks.exists():
+        raise WrongState(_("The front has no blocks yet."))
+    refuse_sensitive(*texts_of(version))
+    if needs_second_person():
+        values = {"status": Status.SCHEDULED.value, "live_from": moment.isoformat() if moment else None}
+        discard_changes(version)
+        propose(version, values, name=str(version), by=by, written_by=version.edited_by)
+    else:
+        _store_instant(version, moment, now, by)
+
+
+def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime, by: Actor) -> None:
+    """Give a locked version its instant. One that has passed by now, while it was written or approved, means now."""
+    is_now = moment is None or moment <= now
+    version.status, version.live_from = Status.SCHEDULED, now if moment is None else max(moment, now)
+    version.edited_by = []
+    _refuse_taken(version, version.live_from)
+    try:
+        with savepoint():
+            version.save(update_fields=["status", "live_from", "edited_by", "updated_at"])
+    except IntegrityError as error:  # another version has got this instant since
+        raise FrontInstantTaken from error
+    action = Action.PUBLISH_FRONT if is_now else Action.SCHEDULE_FRONT
+    record_beside(
+        action, title=str(version), by=by, front_version=version.pk, live_from=version.live_from.isoformat()
+    )  # fmt: skip
+    _purge(version.front)
+
+
+def _refuse_taken(version: FrontVersion, moment: datetime) -> None:
+    other = FrontVersion.objects.filter(front=version.front_id, live_from=moment).exclude(pk=version.pk).first()
+    if other is not None:
+        raise FrontInstantTaken(
+            _("Version %(number)d of this front goes live at the same time, %(time)s. Choose another time.")
+            % {"number": other.number, "time": format_time_exactly(moment)}
+        )
+
+
+def _purge(front: Front) -> None:
+    """What shows the front: its pages, and the list that a channel has without one.
+
+    Pages that are kept until the next change do not know of an instant that has been stored since.
+    """
+    tags = [front_tag(front.slug), *([channel_tag(front.channel_id)] if front.channel_id else [])]
+    purge_tags(*tags)
+    schedule_purge(tags=tags)
+
+
+@applies(ProposedChange.Subject.FRONT, FrontVersion, compare=lambda version, values: list(_compared(version, values)))
+def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
+    """What another person has approved."""
+    now = unlive(version)
+    if not values:
+        return
+    refuse_sensitive(*texts_of(version))
+    wanted = values.get("live_from")
+    _store_instant(version, datetime.fromisoformat(wanted).astimezone(UTC) if wanted else None, now, by)
+
+
+def _compared(version: FrontVersion, values: Mapping[str, Any]) -> Iterable[Comparison]:
+    """When it goes live, and each text that readers do not read on the front now."""
+    wanted = values.get("live_from")
+    when = format_time_exactly(datetime.fromisoformat(wanted)) if wanted else _("at once")
+    yield Comparison("live_from", _("live from"), "", when)
+    live = FrontVersion.objects.live_since(read_database_clock()).filter(front=version.front_id).first()
+    old, new = (_texts_by_card(one) if one else {} for one in (live, version))
+    for key in [*new, *(key for key in old if key not in new)]:
+        before, after = old.get(key, ""), new.get(key, "")
+        if before or after:
+            yield Comparison(*key, before, after)
+
+
+def _texts_by_card(version: FrontVersion) -> dict[tuple[str, str], str]:
+    """The texts of a version by card or block and field, with a label for each."""
+    found: dict[tuple[str, str], str] = {}
+    blocks = version.blocks.prefetch_related("cards")
+    for block in blocks:
+        found[f"{block.uuid} title", _("Block: title")] = block.title
+        for place, card in enumerate(block.cards.all(), start=1):
+            label = f"{block} {place}: "
+            for name in ("headline", "kicker", "summary"):
+                found[f"{card.uuid} {name}", f"{label}{_name(name)}"] = getattr(card, name)
+            found[f"{card.uuid} sublinks", f"{label}{_name('sublinks')}"] = "\n".join(
+                str(link.get("headline") or "") for link in card.sublinks
+            )
+    return found
+
+
+def _name(field: str) -> str:
+    return str(Card._meta.get_field(field).verbose_name)  # type: ignore[union-attr]
+
+
+def _copy(like: FrontVersion, version: FrontVersion) -> None:
+    blocks = [(block, list(block.cards.order_by("position", "pk"))) for block in like.blocks.order_by("position", "pk")]
+    _store(version, blocks)
+
+
+def _store(version: FrontVersion, blocks: Iterable[tuple[Block, list[Card]]]) -> None:
+    """Store blocks and cards as those of a new version."""
+    for position, (block, cards) in enumerate(blocks):
+        block.pk, block._state.adding = None, True
+        block.version, block.position, block.edited, block.moved = version, position, 0, 0
+        block.save()
+        for place, card in enumerate(cards):
+            card.pk, card.block, card.position, card.edited, card.moved = None, block, place, 0, 0
+            card._state.adding = True
+        Card.objects.bulk_create(cards)

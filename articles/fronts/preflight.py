@@ -1,0 +1,124 @@
+"""The preflight check of a version of a front: what its readers would miss, or see wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.utils.translation import gettext as _, ngettext
+
+from articles.images import gather_covers
+from articles.models import Article, Block, Card, FrontVersion, Image, State, load_releases, state_at
+from articles.text import format_time_briefly
+from scheduling.database import read_database_clock
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something to look at before a version goes live; `uuid` is that of a card or a block."""
+
+    uuid: UUID
+    code: str
+    message: str
+
+
+def preflight(version: FrontVersion, *, at: datetime | None = None) -> list[Mark]:
+    """The marks of a version at its instant, or at another one; none of them keeps it from going live."""
+    now = read_database_clock()
+    moment = max(at or version.live_from or now, now)
+    blocks = list(version.blocks.order_by("position", "pk"))
+    cards = list(
+        Card.objects.filter(block__version=version).select_related("article", "image").order_by("position", "pk")
+    )
+    articles = [card.article for card in cards if card.article]
+    load_releases(articles)
+    gather_covers(articles)
+    until = _ends(version, moment)
+    marks = [mark for card in cards for mark in _marks_of_card(card, _kind_of(card, blocks), moment, until, now)]
+    return [*marks, *_twice(cards), *_short(blocks, cards)]
+
+
+def _ends(version: FrontVersion, moment: datetime) -> datetime | None:
+    """When the next version takes the place of this one, as far as it is known."""
+    later = FrontVersion.objects.filter(
+        front=version.front_id, status=FrontVersion.Status.SCHEDULED, live_from__gt=moment
+    )
+    return later.exclude(pk=version.pk).order_by("live_from").values_list("live_from", flat=True).first()
+
+
+def _kind_of(card: Card, blocks: Iterable[Block]) -> str:
+    return next(block.kind for block in blocks if block.pk == card.block_id)
+
+
+def _marks_of_card(card: Card, kind: str, moment: datetime, until: datetime | None, now: datetime) -> Iterator[Mark]:
+    article = card.article
+    if article is None:
+        if card.article_id or not card.url:
+            yield Mark(card.uuid, "gone", _("The article has been deleted: readers do not see this card."))
+        return
+    yield from _of_article(card, article, moment, until, now)
+    if card.headline and card.title != article.title:
+        text = _("The article has a newer headline: “%(title)s”.") % {"title": article.title}
+        yield Mark(card.uuid, "headline_newer", text)
+    if kind == Block.Kind.LEAD or card.size == Card.Size.LARGE:
+        yield from _of_images(card, article)
+
+
+def _of_article(
+    card: Card, article: Article, moment: datetime, until: datetime | None, now: datetime
+) -> Iterator[Mark]:
+    found = state_at(article, now)
+    from_when = max(card.shows_from or moment, moment)
+    if found.state in (State.DRAFT, State.WAITING, State.OVERDUE):
+        yield Mark(card.uuid, "not_approved", _("The article is not approved: readers do not see this card."))
+    elif found.state in (State.UNPUBLISHED, State.RETRACTED):
+        yield Mark(card.uuid, "unpublished", _("The article is unpublished: readers do not see this card."))
+    elif found.since is None:
+        yield Mark(card.uuid, "no_time", _("The article has no time: readers do not see this card until it is live."))
+    elif found.since > from_when:
+        text = _("The article goes live later, %(time)s: until then the next card is here.")
+        yield Mark(card.uuid, "later", text % {"time": format_time_briefly(found.since)})
+    last = min((end for end in (until, card.shows_until) if end), default=None)
+    if found.until and found.state in (State.SCHEDULED, State.LIVE) and (last is None or found.until < last):
+        text = _("The article leaves the site %(time)s, while it is on this front.")
+        yield Mark(card.uuid, "ends", text % {"time": format_time_briefly(found.until)})
+
+
+def _of_images(card: Card, article: Article) -> Iterator[Mark]:
+    images: Sequence[Image] = [card.image] if card.image else article.covers
+    if card.no_image:
+        return
+    if not images:
+        yield Mark(card.uuid, "no_image", _("There is no image."))
+    elif not all(image.alt for image in images):
+        yield Mark(card.uuid, "no_alt", _("The image has no alt text."))
+
+
+def _twice(cards: Iterable[Card]) -> Iterator[Mark]:
+    counts = Counter(card.article_id for card in cards if card.article_id)
+    seen: set[int] = set()
+    for card in cards:
+        if card.article_id in seen and counts[card.article_id] > 1:
+            yield Mark(card.uuid, "twice", _("The article is on this front already: readers see the first card only."))
+        seen |= {card.article_id} if card.article_id else set()
+
+
+def _short(blocks: Iterable[Block], cards: Iterable[Card]) -> Iterator[Mark]:
+    for block in blocks:
+        number = sum(card.block_id == block.pk for card in cards)
+        if number > block.size:
+            more = number - block.size
+            text = ngettext(
+                "%d card is beyond the size of the block.", "%d cards are beyond the size of the block.", more
+            )
+            yield Mark(block.uuid, "too_many", text % more)
+        if number < block.size and block.backfill == Block.Backfill.NONE:
+            text = ngettext(
+                "%d card is missing, and nothing fills it up.",
+                "%d cards are missing, and nothing fills them up.",
+                block.size - number,
+            )
+            yield Mark(block.uuid, "too_few", text % (block.size - number))
