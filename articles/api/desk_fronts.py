@@ -19,6 +19,7 @@ from articles import fronts
 from articles.api.base import NewsroomView
 from articles.api.front_serializers import (
     ConflictSerializer,
+    ConflictsSerializer,
     DeskFrontSerializer,
     EditSerializer,
     FrontTimeSerializer,
@@ -112,7 +113,7 @@ class FrontVersionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
         responses={
             200: FrontVersionSerializer,
             409: OpenApiResponse(
-                ConflictSerializer(many=True), description=_("Another has changed the same card: `conflicts` has both.")
+                ConflictsSerializer, description=_("Another has changed the same card: `conflicts` has both.")
             ),
         },
     )

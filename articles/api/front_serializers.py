@@ -149,10 +149,18 @@ class ConflictSerializer(serializers.Serializer[Any]):
 
     uuid = serializers.UUIDField()
     name = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     theirs = serializers.CharField()
     mine = serializers.CharField()
     by = serializers.CharField()
+
+
+class ConflictsSerializer(serializers.Serializer[Any]):
+    """Why nothing was stored."""
+
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    conflicts = ConflictSerializer(many=True, required=False)
 
 
 class FrontCardSerializer(serializers.ModelSerializer[Card]):

@@ -246,7 +246,7 @@ class _Draft:
         for name, value in values.items():
             setattr(row, _column(name), _checked(name, value))
         try:
-            row.clean_fields(exclude={"block", "version", "changed_by", *_ROWS, "sublinks"})
+            row.clean_fields(exclude={"block", "version", "position", "changed_by", *_ROWS, "sublinks"})
         except ValidationError as error:
             raise NotEditable(" ".join(error.messages)) from error
         refuse_sensitive(*_texts(values))

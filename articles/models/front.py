@@ -61,7 +61,7 @@ class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     def with_states(self, now: Instant) -> Self:
         """With `asked_at`, and the `shown` one of their front then, for `state`."""
         newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
-        return self.annotate(asked_at=now, shown=Subquery(newest.values("pk")[:1]))  # type: ignore[no-any-return]
+        return self.annotate(asked_at=now, shown=Subquery(newest.values("pk")[:1]))
 
     def live(self, now: Instant) -> Self:
         """The version of each front that readers get at `now`."""

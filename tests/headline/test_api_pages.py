@@ -13,6 +13,8 @@ from articles.models import (
     Alert,
     Article,
     ArticleTemplate,
+    Front,
+    FrontVersion,
     Image,
     ImageUse,
     Notification,
@@ -64,6 +66,9 @@ def article(root: User) -> Article:
         Notification.objects.create(user=root, kind="approved", article_title="A", at=past)
         make_preview_link(first, by=root, lasts=timedelta(days=1))
         start_bulk_action(gather_articles(Transition.SUBMIT, [(first.pk, "A")], by=root))
+    front = Front.objects.create(pk=first.pk, slug="en", language="en")
+    Front.objects.create(slug="zh-hans", language="zh-hans")
+    FrontVersion.objects.bulk_create(FrontVersion(front=front, number=number) for number in range(2))
     first.title = "A later headline"
     first.save()
     ImageUse.objects.bulk_create(ImageUse(article=one, image=images[0]) for one in (first, second))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
@@ -22,8 +23,12 @@ from articles.models import (
     Article,
     ArticleTemplate,
     AuditEntry,
+    Block,
     BulkAction,
+    Card,
     Channel,
+    Front,
+    FrontVersion,
     Image,
     Note,
     Notification,
@@ -142,6 +147,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield from release_transitions()
     yield from newsroom_steps()
     yield from proposed_steps()
+    yield from front_steps()
     yield from people_steps()
     yield from bulk_steps()
     yield from task_steps()
@@ -262,6 +268,31 @@ def newsroom_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_audit_list", None, None, 200
     yield "desk_audit_retrieve", AuditEntry.objects.latest("pk").pk, None, 200
     yield "desk_images_fetch", None, {"address": "http://127.0.0.1/x.png", "alt": "Ships"}, 400
+
+
+def front_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    """A front is composed, scheduled and published; a draft is deleted."""
+    make_article("Story", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    yield "desk_fronts_create", None, {"language": "en"}, 201
+    front = Front.objects.get().pk
+    yield "desk_fronts_list", None, None, 200
+    yield "desk_fronts_retrieve", front, None, 200
+    for _version in range(2):
+        yield "desk_front_versions_create", front, {}, 201
+    draft, other = (f"{front}/{pk}" for pk in FrontVersion.objects.order_by("pk").values_list("pk", flat=True))
+    card, block = Card.objects.earliest("pk"), str(Block.objects.earliest("pk").uuid)
+    edit = {"op": "edit_card", "uuid": str(card.uuid), "card": {"headline": "Now"}}
+    add = {"op": "add_block", "uuid": str(uuid4()), "after": block, "settings": {"title": "More", "size": 3}}
+    yield "desk_front_versions_edit", draft, {"base": 0, "operations": [edit, add]}, 200
+    edit["card"] = {"headline": "Then"}
+    yield "desk_front_versions_edit", draft, {"base": 0, "operations": [edit]}, 409
+    yield "desk_front_versions_preflight", draft, None, 200
+    yield "desk_front_versions_schedule", draft, {"live_from": NOON}, 200
+    yield "desk_front_versions_unschedule", draft, None, 200
+    yield "desk_front_versions_publish", draft, None, 200
+    yield "desk_front_versions_list", front, None, 200
+    yield "desk_front_versions_retrieve", draft, None, 200
+    yield "desk_front_versions_destroy", other, None, 204
 
 
 def proposed_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:

@@ -17,6 +17,7 @@ from articles.models import (
     Article,
     ArticleTemplate,
     AuditEntry,
+    Front,
     Image,
     ProposedChange,
     SavedView,
@@ -69,6 +70,8 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/articles/{article}/notes/": f"{live.pk}/{add_note(live, by=editor, text='Check it').pk}",
         "/api/v1/desk/articles/": f"{live.pk}/1",
         "/api/v1/desk/releases/": f"{make_release(make_article(status=APPROVED), by=editor).pk}/1",
+        "/api/v1/desk/fronts/{front}/versions/": "/".join(map(str, front_version())),
+        "/api/v1/desk/fronts/": str(front_version()[0]),
         "/api/v1/desk/images/": str(Image.objects.get().pk),
         "/api/v1/desk/articles/{article}/preview-links/": f"{live.pk}/x",
         "/api/v1/desk/alerts/": str(Alert.objects.create(article=live, text="Bridge closed").pk),
@@ -88,6 +91,13 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/tokens/": str(issue(editor, by=editor, name="probe")[0].pk),
         "/api/v1/desk/service-accounts/": str(create_service_account(name="wire", purpose="", roles=(), by=root).pk),
     }
+
+
+def front_version() -> tuple[int, int]:
+    """The ids of a front and of a draft of it."""
+    front, _is_new = Front.objects.get_or_create(slug="en", language="en")
+    version, _is_new = front.versions.get_or_create(number=1)
+    return front.pk, version.pk
 
 
 def proposed(article: Article, by: User) -> ProposedChange:
