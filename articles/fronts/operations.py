@@ -166,7 +166,7 @@ class _Draft:
         row: Block | Card = Card(uuid=operation.uuid) if kind == "card" else Block(uuid=operation.uuid)
         self._set(row, operation.values)
         if isinstance(row, Card):
-            if bool(row.article_id) == bool(row.url):
+            if not {"article", "url"} & operation.values.keys():
                 raise NotEditable(_("A card shows an article or leads to an address."))
             _put(row, self._cards_in(operation.block), operation.after)
         else:
@@ -251,6 +251,8 @@ class _Draft:
             raise NotEditable(" ".join(error.messages)) from error
         refuse_sensitive(*_texts(values))
         if isinstance(row, Card):
+            if {"article", "url"} & values.keys() and bool(row.article_id) == bool(row.url):
+                raise NotEditable(_("A card shows an article or leads to an address."))
             _refuse_empty_window(row)
             # The headline that was overridden, to see later that the article has another.
             row.title = _title(row.article_id) or row.title

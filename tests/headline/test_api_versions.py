@@ -84,7 +84,7 @@ def test_every_operation_that_changes_a_row_takes_its_version() -> None:
         name
         for name, (path, method, operation) in documented.items()
         if path.startswith((DESK, "/api/v1/tasks/")) and method != "get"
-        if "{" in path.removeprefix(f"{DESK}articles/{{article}}/")
+        if "{" in path.removeprefix(f"{DESK}articles/{{article}}/").removeprefix(f"{DESK}fronts/{{front}}/")
         if "If-Match" not in {parameter["name"] for parameter in operation["parameters"]}
     }
     assert lacking == NO_VERSION

@@ -238,6 +238,7 @@ def test_blocks_are_added_edited_moved_and_removed_with_their_cards() -> None:
         {"url": "/admin/"},
         {"url": "https://exa\tmple.org"},
         {"url": ""},
+        {"article": 1, "url": "https://example.org"},
         {"article": 10**12},
         {"headline": "x" * 10_000},
         {"summary": "x" * 501},
@@ -255,6 +256,9 @@ def test_blocks_are_added_edited_moved_and_removed_with_their_cards() -> None:
 def test_what_no_card_may_hold_is_refused(values: dict[str, Any]) -> None:
     story = live("One")
     draft = Composer.start(make_editor())
+    uuid = draft.cards[0]["uuid"]
+    both = draft.edit(card_edit(uuid, url="https://example.org"))
+    assert (both.status_code, both.json()["code"]) == (400, "not_editable"), "it has an article already"
     operation = draft.add()
     operation["card"] = {**({} if "url" in values else {"article": story.pk}), **values}
     answer = draft.edit(operation)
