@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles.api.fields import InstantField
-from articles.fronts import Kind, Operation
+from articles.fronts import Operation, OperationKind
 from articles.limits import (
     ADDRESS_LENGTH,
     LABEL_LENGTH,
@@ -87,10 +87,10 @@ class BlockValuesSerializer(Strict):
     size = serializers.IntegerField(min_value=1, max_value=MOST_SHOWN, required=False)
 
 
-class OperationSerializer(Strict):
+class FrontOperationSerializer(Strict):
     """One change of a card or a block, which has the same uuid in all versions."""
 
-    op = serializers.ChoiceField(Kind.choices)
+    op = serializers.ChoiceField(OperationKind.choices)
     uuid = serializers.UUIDField(help_text=_("Of the card or block; a new one is chosen by the client."))
     block = serializers.UUIDField(required=False, allow_null=True, help_text=_("Where a card is added or moved."))
     after = serializers.UUIDField(
@@ -112,11 +112,11 @@ class EditSerializer(Strict):
     base = serializers.IntegerField(
         min_value=0, max_value=2**31 - 1, help_text=_("The `edits` of the draft that the operations are made for.")
     )
-    operations = BoundedListField(child=OperationSerializer(), max_length=MOST_OPERATIONS)
+    operations = BoundedListField(child=FrontOperationSerializer(), max_length=MOST_OPERATIONS)
 
     def validate_operations(self, values: list[dict[str, Any]]) -> list[Operation]:
         """As the service takes them."""
-        return [OperationSerializer().as_operation(one) for one in values]
+        return [FrontOperationSerializer().as_operation(one) for one in values]
 
 
 class NewVersionSerializer(Strict):

@@ -11,12 +11,12 @@ from articles.fronts.manage import (
 from articles.fronts.operations import (
     BLOCK_VALUES as BLOCK_VALUES,
     CARD_VALUES as CARD_VALUES,
-    Conflict as Conflict,
-    Kind as Kind,
+    BothSides as BothSides,
     Operation as Operation,
+    OperationKind as OperationKind,
     edit_draft as edit_draft,
 )
-from articles.fronts.preflight import Mark as Mark, preflight as preflight
+from articles.fronts.preflight import CardMark as CardMark, preflight as preflight
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,
     ShownCard as ShownCard,

@@ -28,7 +28,7 @@ from articles.text import format_time_exactly, one_line
 from scheduling.database import retried
 
 
-class Kind(TextChoices):
+class OperationKind(TextChoices):
     """What an operation does."""
 
     ADD_CARD = "add_card"
@@ -53,7 +53,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class BothSides:
     """A field of a card or block that two have changed: what is stored, and what was to be stored, as text."""
 
     uuid: UUID
@@ -105,7 +105,7 @@ class _Draft:
         uuids = {block.pk: block.uuid for block in self.blocks}
         for card in Card.objects.filter(block__version=version).select_related("changed_by").order_by("position", "pk"):
             self.order[uuids[card.block_id]].append(card)
-        self.conflicts: list[Conflict] = []
+        self.conflicts: list[BothSides] = []
         self.removed: list[Block | Card] = []
         self.changed: set[UUID] = set()
 
@@ -201,7 +201,7 @@ class _Draft:
             return
         if self._is_news(row.moved):
             theirs, mine = self._described(rows, before), self._described(target, _place(row, target))
-            self.conflicts.append(Conflict(row.uuid, str(row), _("place"), theirs, mine, named(row.changed_by)))
+            self.conflicts.append(BothSides(row.uuid, str(row), _("place"), theirs, mine, named(row.changed_by)))
         self._stamp(row, "moved")
 
     def _remove(self, operation: Operation, kind: str) -> None:
@@ -209,12 +209,12 @@ class _Draft:
         if row is None:
             return  # somebody has removed it already
         if self._is_news(row.edited) or self._is_news(row.moved):
-            self.conflicts.append(Conflict(row.uuid, str(row), "", str(row), _("removed"), named(row.changed_by)))
+            self.conflicts.append(BothSides(row.uuid, str(row), "", str(row), _("removed"), named(row.changed_by)))
         if isinstance(row, Block):
             for card in self.order.pop(row.uuid):
                 if self._is_news(card.edited) or self._is_news(card.moved):
                     theirs = named(card.changed_by)
-                    self.conflicts.append(Conflict(card.uuid, str(card), "", str(card), _("removed"), theirs))
+                    self.conflicts.append(BothSides(card.uuid, str(card), "", str(card), _("removed"), theirs))
             self.blocks.remove(row)
         else:
             self._holding(row).remove(row)
@@ -265,12 +265,12 @@ class _Draft:
 
     def _note_missing(self, operation: Operation) -> None:
         mine = ", ".join(str(value) for value in operation.values.values() if value) or _("moved")
-        self.conflicts.append(Conflict(operation.uuid, "", "", _("removed"), mine[:TITLE_LENGTH], ""))
+        self.conflicts.append(BothSides(operation.uuid, "", "", _("removed"), mine[:TITLE_LENGTH], ""))
 
-    def _conflict(self, row: Block | Card, name: str, theirs: Any, mine: Any) -> Conflict:
+    def _conflict(self, row: Block | Card, name: str, theirs: Any, mine: Any) -> BothSides:
         field = row._meta.get_field(name)
         sides = (_shown(name, theirs), _shown(name, mine))
-        return Conflict(row.uuid, str(row), str(field.verbose_name), *sides, named(row.changed_by))  # type: ignore[union-attr]
+        return BothSides(row.uuid, str(row), str(field.verbose_name), *sides, named(row.changed_by))  # type: ignore[union-attr]
 
     def _described(self, rows: list[Any], position: int) -> str:
         block = next((block for block in self.blocks if self.order.get(block.uuid) is rows), None)

@@ -17,7 +17,7 @@ from scheduling.database import read_database_clock
 
 
 @dataclass(frozen=True)
-class Mark:
+class CardMark:
     """Something to look at before a version goes live; `uuid` is that of a card or a block."""
 
     uuid: UUID
@@ -25,7 +25,7 @@ class Mark:
     message: str
 
 
-def preflight(version: FrontVersion, *, at: datetime | None = None) -> list[Mark]:
+def preflight(version: FrontVersion, *, at: datetime | None = None) -> list[CardMark]:
     """The marks of a version at its instant, or at another one; none of them keeps it from going live."""
     now = read_database_clock()
     moment = max(at or version.live_from or now, now)
@@ -53,60 +53,66 @@ def _kind_of(card: Card, blocks: Iterable[Block]) -> str:
     return next(block.kind for block in blocks if block.pk == card.block_id)
 
 
-def _marks_of_card(card: Card, kind: str, moment: datetime, until: datetime | None, now: datetime) -> Iterator[Mark]:
+def _marks_of_card(
+    card: Card, kind: str, moment: datetime, until: datetime | None, now: datetime
+) -> Iterator[CardMark]:
     article = card.article
     if article is None:
         if card.article_id or not card.url:
-            yield Mark(card.uuid, "gone", _("The article has been deleted: readers do not see this card."))
+            yield CardMark(card.uuid, "gone", _("The article has been deleted: readers do not see this card."))
         return
     yield from _of_article(card, article, moment, until, now)
     if card.headline and card.title != article.title:
         text = _("The article has a newer headline: “%(title)s”.") % {"title": article.title}
-        yield Mark(card.uuid, "headline_newer", text)
+        yield CardMark(card.uuid, "headline_newer", text)
     if kind == Block.Kind.LEAD or card.size == Card.Size.LARGE:
         yield from _of_images(card, article)
 
 
 def _of_article(
     card: Card, article: Article, moment: datetime, until: datetime | None, now: datetime
-) -> Iterator[Mark]:
+) -> Iterator[CardMark]:
     found = state_at(article, now)
     from_when = max(card.shows_from or moment, moment)
     if found.state in (State.DRAFT, State.WAITING, State.OVERDUE):
-        yield Mark(card.uuid, "not_approved", _("The article is not approved: readers do not see this card."))
+        yield CardMark(card.uuid, "not_approved", _("The article is not approved: readers do not see this card."))
     elif found.state in (State.UNPUBLISHED, State.RETRACTED):
-        yield Mark(card.uuid, "unpublished", _("The article is unpublished: readers do not see this card."))
+        yield CardMark(card.uuid, "unpublished", _("The article is unpublished: readers do not see this card."))
     elif found.since is None:
-        yield Mark(card.uuid, "no_time", _("The article has no time: readers do not see this card until it is live."))
+        yield CardMark(
+            card.uuid, "no_time", _("The article has no time: readers do not see this card until it is live.")
+        )
     elif found.since > from_when:
         text = _("The article goes live later, %(time)s: until then the next card is here.")
-        yield Mark(card.uuid, "later", text % {"time": format_time_briefly(found.since)})
+        yield CardMark(card.uuid, "later", text % {"time": format_time_briefly(found.since)})
     last = min((end for end in (until, card.shows_until) if end), default=None)
     if found.until and found.state in (State.SCHEDULED, State.LIVE) and (last is None or found.until < last):
         text = _("The article leaves the site %(time)s, while it is on this front.")
-        yield Mark(card.uuid, "ends", text % {"time": format_time_briefly(found.until)})
+        yield CardMark(card.uuid, "ends", text % {"time": format_time_briefly(found.until)})
 
 
-def _of_images(card: Card, article: Article) -> Iterator[Mark]:
+def _of_images(card: Card, article: Article) -> Iterator[CardMark]:
     images: Sequence[Image] = [card.image] if card.image else article.covers
     if card.no_image:
         return
     if not images:
-        yield Mark(card.uuid, "no_image", _("There is no image."))
+        yield CardMark(card.uuid, "no_image", _("There is no image."))
     elif not all(image.alt for image in images):
-        yield Mark(card.uuid, "no_alt", _("The image has no alt text."))
+        yield CardMark(card.uuid, "no_alt", _("The image has no alt text."))
 
 
-def _twice(cards: Iterable[Card]) -> Iterator[Mark]:
+def _twice(cards: Iterable[Card]) -> Iterator[CardMark]:
     counts = Counter(card.article_id for card in cards if card.article_id)
     seen: set[int] = set()
     for card in cards:
         if card.article_id in seen and counts[card.article_id] > 1:
-            yield Mark(card.uuid, "twice", _("The article is on this front already: readers see the first card only."))
+            yield CardMark(
+                card.uuid, "twice", _("The article is on this front already: readers see the first card only.")
+            )
         seen |= {card.article_id} if card.article_id else set()
 
 
-def _short(blocks: Iterable[Block], cards: Iterable[Card]) -> Iterator[Mark]:
+def _short(blocks: Iterable[Block], cards: Iterable[Card]) -> Iterator[CardMark]:
     for block in blocks:
         number = sum(card.block_id == block.pk for card in cards)
         if number > block.size:
@@ -114,11 +120,11 @@ def _short(blocks: Iterable[Block], cards: Iterable[Card]) -> Iterator[Mark]:
             text = ngettext(
                 "%d card is beyond the size of the block.", "%d cards are beyond the size of the block.", more
             )
-            yield Mark(block.uuid, "too_many", text % more)
+            yield CardMark(block.uuid, "too_many", text % more)
         if number < block.size and block.backfill == Block.Backfill.NONE:
             text = ngettext(
                 "%d card is missing, and nothing fills it up.",
                 "%d cards are missing, and nothing fills them up.",
                 block.size - number,
             )
-            yield Mark(block.uuid, "too_few", text % (block.size - number))
+            yield CardMark(block.uuid, "too_few", text % (block.size - number))

@@ -9,7 +9,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from articles.addresses import page_address
@@ -61,7 +61,8 @@ class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     def with_states(self, now: Instant) -> Self:
         """With `asked_at`, and the `shown` one of their front then, for `state`."""
         newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
-        return self.annotate(asked_at=now, shown=Subquery(newest.values("pk")[:1]))
+        asked_at = Value(now, models.DateTimeField()) if isinstance(now, datetime) else now
+        return self.annotate(asked_at=asked_at, shown=Subquery(newest.values("pk")[:1]))
 
     def live(self, now: Instant) -> Self:
         """The version of each front that readers get at `now`."""
