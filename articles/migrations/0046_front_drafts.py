@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0042_alert_open_and_card_is_one'),
+        ('articles', '0045_events'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
