@@ -7,6 +7,7 @@ import articles.desk.articles.admin
 import articles.desk.articles.templates
 import articles.desk.audit.admin
 import articles.desk.channels
+import articles.desk.fronts.admin
 import articles.desk.images
 import articles.desk.notifications
 import articles.desk.preferences

@@ -31,6 +31,8 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
         pgettext_lazy("group of the menu", "System"),
         ["System", "Endpoint", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"],
     ),
+    (_("Publish"), ["Calendar", "Front", "Release", "Alert", "Channel"]),
+    (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""
@@ -43,6 +45,7 @@ ICONS = {
     "Calendar": "calendar_month",
     "Channel": "category",
     "Endpoint": "webhook",
+    "Front": "newspaper",
     "Image": "photo_library",
     "Monitoring": "view_kanban",
     "Notification": "notifications",

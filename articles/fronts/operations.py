@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, TextChoices
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.audit import Action, Actor, record_beside
 from articles.exceptions import FrontConflict, NotEditable, TooMany
@@ -31,14 +31,14 @@ from scheduling.database import retried
 class OperationKind(TextChoices):
     """What an operation does."""
 
-    ADD_CARD = "add_card"
-    EDIT_CARD = "edit_card"
-    MOVE_CARD = "move_card"
-    REMOVE_CARD = "remove_card"
-    ADD_BLOCK = "add_block"
-    EDIT_BLOCK = "edit_block"
-    MOVE_BLOCK = "move_block"
-    REMOVE_BLOCK = "remove_block"
+    ADD_CARD = "add_card", gettext_lazy("Card added")
+    EDIT_CARD = "edit_card", gettext_lazy("Card edited")
+    MOVE_CARD = "move_card", gettext_lazy("Card moved")
+    REMOVE_CARD = "remove_card", gettext_lazy("Card removed")
+    ADD_BLOCK = "add_block", gettext_lazy("Block added")
+    EDIT_BLOCK = "edit_block", gettext_lazy("Block edited")
+    MOVE_BLOCK = "move_block", gettext_lazy("Block moved")
+    REMOVE_BLOCK = "remove_block", gettext_lazy("Block removed")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,9 @@ def preflight(version: FrontVersion, *, at: datetime | None = None) -> list[Card
     load_releases(articles)
     gather_covers(articles)
     until = _ends(version, moment)
-    marks = [mark for card in cards for mark in _marks_of_card(card, _kind_of(card, blocks), moment, until, now)]
+    first = {block.pk: next((card for card in cards if card.block_id == block.pk), None) for block in blocks}
+    leading = {card.pk for block in blocks if block.kind == Block.Kind.LEAD and (card := first[block.pk])}
+    marks = [mark for card in cards for mark in _marks_of_card(card, card.pk in leading, moment, until, now)]
     return [*marks, *_twice(cards), *_short(blocks, cards)]
 
 
@@ -49,12 +51,8 @@ def _ends(version: FrontVersion, moment: datetime) -> datetime | None:
     return later.exclude(pk=version.pk).order_by("live_from").values_list("live_from", flat=True).first()
 
 
-def _kind_of(card: Card, blocks: Iterable[Block]) -> str:
-    return next(block.kind for block in blocks if block.pk == card.block_id)
-
-
 def _marks_of_card(
-    card: Card, kind: str, moment: datetime, until: datetime | None, now: datetime
+    card: Card, is_lead: bool, moment: datetime, until: datetime | None, now: datetime
 ) -> Iterator[CardMark]:
     article = card.article
     if article is None:
@@ -65,7 +63,7 @@ def _marks_of_card(
     if card.headline and card.title != article.title:
         text = _("The article has a newer headline: “%(title)s”.") % {"title": article.title}
         yield CardMark(card.uuid, "headline_newer", text)
-    if kind == Block.Kind.LEAD or card.size == Card.Size.LARGE:
+    if is_lead or card.size == Card.Size.LARGE:
         yield from _of_images(card, article)
 
 

@@ -9,7 +9,19 @@ from django.urls import reverse
 from django.utils.http import urlsafe_base64_encode
 
 from articles.audit import Action
-from articles.models import Article, AuditEntry, BulkAction, Channel, Image, Release, SensitiveWord, Tag
+from articles.models import (
+    Article,
+    AuditEntry,
+    Block,
+    BulkAction,
+    Card,
+    Channel,
+    FrontVersion,
+    Image,
+    Release,
+    SensitiveWord,
+    Tag,
+)
 from articles.site.pagination import page_of
 from articles.site.streams import all_news
 from articles.workflow import ReleaseTransition
@@ -23,6 +35,7 @@ LISTS = {
     "review-queue": "articles_queuedarticle",
     "images": "articles_image",
     "releases": "articles_release",
+    "fronts": "articles_front",
     "channels": "articles_channel",
     "tags": "articles_tag",
     "words": "articles_sensitiveword",
@@ -59,6 +72,7 @@ def desk() -> dict[str, str]:
         **_forms(),
         **_of_an_article(),
         **_of_releases(),
+        **_of_fronts(),
         **_of_images(),
         **_of_the_desk(),
         **_of_the_calendar(),
@@ -136,6 +150,21 @@ def _of_releases() -> dict[str, str]:
         "release-out": _change("articles_release", out.pk),
         "release-publish": reverse("admin:articles_release_ask", args=[ready.pk, ReleaseTransition.PUBLISH]),
         "release-roll-back": reverse("admin:articles_release_ask", args=[out.pk, ReleaseTransition.ROLL_BACK]),
+    }
+
+
+def _of_fronts() -> dict[str, str]:
+    scheduled, draft = FrontVersion.objects.order_by("pk")
+    block, card = (model.objects.latest("pk").uuid for model in (Block, Card))
+    article = Article.objects.filter(status=Status.APPROVED).order_by("pk")[0]
+    return {
+        "front": _change("articles_front", draft.front_id),
+        "front-scheduled": f"{_change('articles_front', draft.front_id)}?version={scheduled.number}&list=scheduled",
+        "front-card": reverse("admin:articles_front_card", args=[draft.pk, card]),
+        "front-block": reverse("admin:articles_front_block", args=[draft.pk, block]),
+        "front-put": f"{reverse('admin:articles_front_put')}?article={article.pk}",
+        "front-new": reverse("admin:articles_front_add"),
+        "front-preview": reverse("admin:articles_front_preview", args=[draft.pk]),
     }
 
 

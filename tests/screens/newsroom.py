@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from io import BytesIO
+from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.utils import timezone
 from PIL import Image as PillowImage, ImageOps
 
-from articles import images, publishing, releases
+from articles import fronts, images, publishing, releases
 from articles.demo.create import found
 from articles.demo.images import painted
 from articles.models import Article, Channel, Image, Notification, SavedView, SensitiveWord
@@ -41,6 +42,7 @@ def fill() -> User:
         )
     _bulk_actions(admin)
     _releases(admin)
+    _front(admin)
     _unused_image(admin)
     User.objects.create_user("wren@example.org", "wren@example.org", first_name="Wren Hale", is_staff=True)
     return admin
@@ -50,6 +52,18 @@ def _unused_image(admin: User) -> None:
     file = BytesIO()
     ImageOps.mirror(PillowImage.open(BytesIO(painted("port")))).save(file, "JPEG")
     images.upload(ContentFile(file.getvalue(), "port.jpg"), by=admin, alt="Cranes at dusk", title="The port, mirrored")
+
+
+def _front(admin: User) -> None:
+    """A scheduled version of the English front, and a draft like it with an article that has no time yet."""
+    front = fronts.open_front(language="en", by=admin)
+    version = fronts.start_draft(front, by=admin)
+    fronts.schedule_version(version, live_from=timezone.now() + timedelta(hours=20), by=admin)
+    draft = fronts.start_draft(front, like=version, by=admin)
+    article = Article.objects.filter(status=Status.DRAFT).order_by("pk")[0]
+    place = {"uuid": uuid4(), "block": draft.blocks.earliest("position").uuid}
+    added = fronts.Operation(op=fronts.OperationKind.ADD_CARD, values={"article": article.pk}, **place)
+    fronts.edit_draft(draft, [added], base=0, by=admin)
 
 
 def _trouble() -> None:

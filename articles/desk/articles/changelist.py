@@ -25,6 +25,7 @@ from articles.desk.articles.templates import StartFromTemplate
 from articles.desk.bounded import BoundedAdmin, RetriedScreens
 from articles.desk.bulk.action import BULK_ACTIONS
 from articles.desk.bulk.screens import recent, title_of
+from articles.desk.fronts.column import PutOnFront
 from articles.desk.releases.members import add_to_release
 from articles.desk.transitions import may_take
 from articles.models import AT_RISK_WITHIN, Article, ReaderState, State, named, state_at, with_releases
@@ -65,7 +66,7 @@ EMPTY_VIEWS: Mapping[str, tuple[str | Promise, str | Promise]] = {
 """What an empty view says, by its query: a heading and a sentence."""
 
 
-class ArticleList(DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
+class ArticleList(PutOnFront, DuplicateScreens, StartFromTemplate, RetriedScreens, BoundedAdmin):  # type: ignore[misc]
     """Mixin with the article list."""
 
     answers_refusals = True

@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.audit import FIRST_STAGE_AGAIN, WENT_LIVE_OVER
+from articles.fronts import OperationKind
 from articles.models import Article, AuditEntry, Image, ProposedChange, ReleaseMember, named
 from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
@@ -97,6 +98,17 @@ def _changes(values: Mapping[str, Iterable[Any]]) -> str:
     )
 
 
+def _operations(done: Iterable[Mapping[str, Any]]) -> str:
+    """What was done to a front, each with the texts that were set."""
+    return gettext("; ").join(map(_operation, done))
+
+
+def _operation(done: Mapping[str, Any]) -> str:
+    name = str(OperationKind(done["op"]).label) if done.get("op") in OperationKind else str(done.get("op"))
+    texts = [str(value) for name, value in (done.get("values") or {}).items() if value and isinstance(value, str)]
+    return f"{name}: {gettext(', ').join(f'“{text}”' for text in texts)}" if texts else name
+
+
 def _values(values: Mapping[str, Any]) -> str:
     """What was proposed for each field."""
     return gettext(", ").join(f"{_name(name)}: “{value}”" for name, value in values.items())
@@ -130,7 +142,7 @@ def _way(name: str) -> str:
 _LEFT_OUT = frozenset(
     (
         *("link", "limit", "note", "scopes", "old", "new", "machine", "approved_by", "override"),
-        *("stage", "stage_name", "stages", "subject", WENT_LIVE_OVER),
+        *("stage", "stage_name", "stages", "subject", "front_version", WENT_LIVE_OVER),
     )
 )
 """Keys not displayed: link keys, what only programs compare, and values shown as the entry's change."""
@@ -140,6 +152,9 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "alert_from": (_("shown from"), _time),
     "alert_minutes": (_("minutes"), str),
     "assigned": (_("owner"), _users),
+    "based_on": (_("from version"), str),
+    "live_from": (_("live from"), _time),
+    "operations": (_("done"), _operations),
     "author": (_("author"), _users),
     "about": (_("kind"), lambda value: str(ProposedChange.Subject(value).label)),
     "address": (_("IP address"), str),

@@ -38,7 +38,8 @@
         const chosen = [...field.options].filter((option) => option.defaultSelected);
         return field.value !== (chosen[0] || field.options[0])?.value;
     };
-    const isTyped = (part) => part.querySelector(".errorlist") || [...part.querySelectorAll("input, textarea, select")].some(isChanged);
+    const typed = (part, selector) => [...part.querySelectorAll(selector)].filter((field) => !field.closest("[data-keep]")); // what is kept stays anyway
+    const isTyped = (part) => typed(part, ".errorlist").length > 0 || typed(part, "input, textarea, select").some(isChanged);
 
     const identity = (element) => {
         const name = element.getAttribute("href") || element.getAttribute("aria-label") || element.name || element.textContent;

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 
@@ -34,15 +35,17 @@ def shown(address: str = "/en/") -> list[str]:
 
 def test_a_draft_starts_like_the_automatic_front_and_readers_see_nothing_of_it() -> None:
     town = make_channel("Town")
-    live("Old", hours=3), live("New", channel=town)
-    live("中文", hours=2)
+    make_channel("Empty")
+    for hours in range(2, 12):
+        live(f"Old {hours}", hours=hours, channel=town)
+    live("New"), live("中文", hours=2)
     draft = Composer.start(make_editor())
     assert [(block["kind"], block["backfill"], block["title"]) for block in draft.shown["blocks"]] == [
         ("lead", "newest", ""),
         ("list", "channel", "Town"),
     ]
     titles = [Article.objects.get(pk=card["article"]).title for card in draft.cards]
-    assert titles == ["New", "Old"]
+    assert titles == ["New", *(f"Old {hours}" for hours in range(2, 11))], "the channel has one more"
     draft.edit(card_edit(draft.cards[0]["uuid"], headline="MARKER"))
     assert "MARKER" not in Client().get("/en/").text
     assert draft.shown["state"] == "draft"
@@ -433,3 +436,19 @@ def test_preflight_marks_what_readers_would_miss() -> None:
         ("block", "too_few"),
     }
     assert not [mark for mark in marks if mark[0] == "Link"]
+
+
+def test_the_audit_log_says_what_was_done_to_a_front() -> None:
+    live("One")
+    editor = make_editor()
+    draft = Composer.start(editor)
+    draft.edit(card_edit(draft.cards[0]["uuid"], headline="Override"), {"op": "remove_block", "uuid": str(uuid4())})
+    draft.post("schedule", live_from="2031-01-02T06:00:00Z")
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    pages = [
+        client.get(f"/admin/articles/auditentry/{entry.pk}/change/").text
+        for entry in AuditEntry.objects.filter(action__endswith="_front").order_by("pk")
+    ]
+    assert "Card edited: “Override”; Block removed" in pages[1]
+    assert "2 Jan 2031, 06:00:00 UTC" in pages[2]

@@ -1,0 +1,1 @@
+"""Screens of fronts: which there are, and the editor of their versions."""
