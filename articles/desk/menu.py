@@ -26,13 +26,11 @@ GROUPS: list[tuple[str | Promise, list[str]]] = [
     ("", ["Notification"]),
     (_("Write"), ["Monitoring", "Article", "ArticleTemplate", "Image", "Tag"]),
     (_("Review"), ["QueuedArticle", "ProposedChange", "SensitiveWord", "ReviewPolicy"]),
-    (_("Publish"), ["Calendar", "Release", "Alert", "Channel"]),
+    (_("Publish"), ["Calendar", "Front", "Release", "Alert", "Channel"]),
     (
         pgettext_lazy("group of the menu", "System"),
         ["System", "Endpoint", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"],
     ),
-    (_("Publish"), ["Calendar", "Front", "Release", "Alert", "Channel"]),
-    (pgettext_lazy("group of the menu", "System"), ["System", "TaskInfo", "TaskInfoLog", "WorkerHeartbeat"]),
     (_("Users"), ["User", "Group", "ServiceAccount", "ApiToken", "AuditEntry"]),
 ]
 """Sidebar groups by model name; models in no group come last."""

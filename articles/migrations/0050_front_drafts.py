@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0045_events'),
+        ('articles', '0047_event_sink'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
