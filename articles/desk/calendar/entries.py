@@ -31,9 +31,11 @@ class EntryKind(TextChoices):
     EMBARGO = "embargo", _("Embargo ends")
     RELEASE = "release", _("Release")
     RELEASED = "released", _("Release published")
+    FRONT = "front", _("Front goes live")
+    FRONTED = "fronted", _("Front went live")
 
 
-OVER = frozenset({EntryKind.PUBLISHED, EntryKind.UNPUBLISHED, EntryKind.RELEASED})
+OVER = frozenset({EntryKind.PUBLISHED, EntryKind.UNPUBLISHED, EntryKind.RELEASED, EntryKind.FRONTED})
 
 
 class Mark(TextChoices):

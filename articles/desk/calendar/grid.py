@@ -111,10 +111,10 @@ class Sheet(Collector):
         ranked = rows.filter(**{f"{time}__gte": self._start, f"{time}__lt": self._ends[-1]}).annotate(
             unit=unit,
             place=Window(RowNumber(), partition_by=unit, order_by=[time, "pk"]),
-            number=Window(Count("pk"), partition_by=unit),
+            in_unit=Window(Count("pk"), partition_by=unit),
         )
         first = ranked.filter(place__lte=max(slot.limit for slot in self.slots)).order_by()
-        return sorted(first.values_list("pk", "unit", "place", "number"), key=itemgetter(1, 2))
+        return sorted(first.values_list("pk", "unit", "place", "in_unit"), key=itemgetter(1, 2))
 
     def _limit(self, span: TimeSpan) -> int:
         is_open = span.hour is not None and span.hour == self.choice.open

@@ -16,6 +16,7 @@ from articles.desk.calendar.reschedule import Moment
 from articles.models import (
     GOES_LIVE_COLUMNS,
     Article,
+    FrontVersion,
     Release,
     ReleaseMember,
     State,
@@ -82,8 +83,17 @@ def releases(collector: Collector) -> None:
         collector.put(rows, "publish_at", release_entry)
 
 
+def fronts(collector: Collector) -> None:
+    """Versions of fronts; none where an author is chosen."""
+    if collector.choice.author:
+        return
+    rows = FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED).select_related("front__channel", "author")
+    channel = collector.choice.channel
+    collector.put(rows.filter(front__channel=int(channel)) if channel else rows, "live_from", _front)
+
+
 SOURCES: tuple[Callable[[Collector], None], ...] = (
-    going_live, published, ends_of_embargoes, leaving, unpublished, updates, releases,
+    going_live, published, ends_of_embargoes, leaving, unpublished, updates, releases, fronts,
 )  # fmt: skip
 
 
@@ -158,6 +168,26 @@ def release_entry(release: Release, collector: Collector) -> CalendarEntry:
         release=release.pk,
         changed=release.updated_at,
         is_cancelled=status == Release.Status.CANCELLED,
+        language=collector.language,
+    )
+
+
+def _front(version: FrontVersion, collector: Collector) -> CalendarEntry:
+    """A version of a front, which no worker needs to put live; its own page gives it another instant."""
+    at, front = version.live_from or collector.now, version.front
+    is_over = at <= collector.now
+    address = reverse("admin:articles_front_change", args=[front.pk])
+    return CalendarEntry(
+        key=f"front:{version.pk}",
+        kind=EntryKind.FRONTED if is_over else EntryKind.FRONT,
+        at=at,
+        title=str(front),
+        address=f"{address}?version={version.number}",
+        channel=str(front.channel or ""),
+        author=named(version.author) if version.author else "",
+        state=_("version %(number)d") % {"number": version.number},
+        state_name="live" if is_over else "scheduled",
+        changed=version.updated_at,
         language=collector.language,
     )
 

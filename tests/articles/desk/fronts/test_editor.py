@@ -277,3 +277,19 @@ def test_what_no_button_sends_is_refused(desk: Client, sent: str) -> None:
     live("One")
     version = start(desk).context["version"]
     assert desk.post(f"{LIST}version/{version.pk}/edit/", {"op": sent, "base": "0"}).status_code == 400
+
+
+def test_the_calendar_shows_versions_of_fronts(desk: Client) -> None:
+    town = make_channel("Town")
+    version = make_front(live("One"), live_from=soon(seconds=2))
+    make_front(live("Two"), live_from=soon(seconds=-2), channel=town)
+    make_front(live("Three"), live_from=None, language="zh-hans")
+    FrontVersion.objects.filter(front__slug="zh-hans").update(status="draft", live_from=None)
+    day = f"{soon():%Y-%m-%d}"
+    page = desk.get("/admin/calendar/", {"view": "day", "date": day}).text
+    assert "Front goes live" in page and "Front page · English" in page
+    assert "Front went live" in page and "Town · English" in page
+    assert f"{LIST}{version.front_id}/change/?version=1" in page
+    assert "Front page · 简体中文" not in page
+    filtered = desk.get("/admin/calendar/", {"view": "day", "date": day, "channel": str(town.pk)}).text
+    assert "Town · English" in filtered and "Front page · English" not in filtered
