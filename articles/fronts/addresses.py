@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from articles.exceptions import NotEditable
-from articles.images import is_public
 from articles.limits import ADDRESS_LENGTH
+from articles.outgoing import is_public
 
 _PLAIN = re.compile(r"[^\x00-\x20\x7f\\<>\"]+")
 """Without what browsers skip or read as something else."""

@@ -1,6 +1,6 @@
 """The image library: uploads, renditions, which articles use an image, and images in HTML."""
 
-from articles.images.fetch import NotFetched as NotFetched, fetch as fetch, is_public as is_public
+from articles.images.fetch import NotFetched as NotFetched, fetch as fetch
 from articles.images.html import (
     IN_A_COLUMN as IN_A_COLUMN,
     absolute as absolute,
