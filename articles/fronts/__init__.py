@@ -8,6 +8,7 @@ from articles.fronts.manage import (
     start_draft as start_draft,
     unschedule_version as unschedule_version,
 )
+from articles.fronts.marks import CardMark as CardMark, preflight as preflight
 from articles.fronts.operations import (
     BLOCK_VALUES as BLOCK_VALUES,
     CARD_VALUES as CARD_VALUES,
@@ -16,7 +17,6 @@ from articles.fronts.operations import (
     OperationKind as OperationKind,
     edit_draft as edit_draft,
 )
-from articles.fronts.preflight import CardMark as CardMark, preflight as preflight
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,
     ShownCard as ShownCard,
