@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from queue import SimpleQueue
 from typing import Any
 
 from django.conf import settings
@@ -56,7 +57,9 @@ _IDLE = 1.0  # while there is no endpoint
 _MOST_RUNNING = 40  # endpoints to which a process sends at once
 _MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
 _PAGE = 500  # events that are given to an endpoint in one transaction
-_WINDOW = 64  # deliveries among which the first of each object is looked for
+_LARGEST_CHUNK = 128  # messages that are prepared at once for a quick receiver
+_QUICK = 0.5  # seconds for a chunk
+_LONGEST_CHUNK = 10.0  # seconds after which no further message of a chunk is sent
 
 _SINK = 0  # stands for the sink among the ids of endpoints
 
@@ -132,19 +135,23 @@ def take(endpoint_id: int) -> Endpoint | None:
 
 def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
     """Send what is due to a leased endpoint until there is nothing more, and give the lease back."""
-    url, lines = endpoint.url, _lines(endpoint)
+    url, lines, size = endpoint.url, _lines(endpoint), AT_ONCE
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
             while not stopping.is_set() and _is_ours(endpoint):
                 if endpoint.url != url:  # it holds at once, also for what has waited
                     _close(lines)
                     url, lines = endpoint.url, _lines(endpoint)
-                more = give_events(endpoint)
-                chunk = _next(endpoint)
-                if not chunk and not more:
+                chunk = _next(endpoint, size)
+                while len(chunk) < size and give_events(endpoint):
+                    chunk = _next(endpoint, size)
+                if not chunk:
                     break
-                if chunk:
-                    _send(endpoint, chunk, lines, pool)
+                began = time.monotonic()
+                _send(endpoint, chunk, lines, pool)
+                is_quick = time.monotonic() - began < _QUICK
+                # What is said to a slow receiver must be true when it is said, so few messages are prepared at once.
+                size = min(2 * size, _LARGEST_CHUNK) if is_quick else AT_ONCE
     finally:
         _close(lines)
         Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(
@@ -175,35 +182,43 @@ def _is_ours(endpoint: Endpoint) -> bool:
     return endpoint.resumes_at is None or endpoint.resumes_at <= now
 
 
-def _next(endpoint: Endpoint) -> list[Delivery]:
+def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
     """The next deliveries that are due: of each object only the first, so that no later one overtakes it."""
     now = read_database_clock()
-    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").order_by("due_at", "pk")
+    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").defer("body", "response")
     first: dict[Any, Delivery] = {}
-    for one in due[:_WINDOW]:
+    for one in due.order_by("due_at", "pk")[: 2 * size]:
         kind = one.event.kind.partition(".")[0] if one.event else ""
         first.setdefault((kind, one.object_id if one.event else one.pk), one)
-    return list(first.values())[:AT_ONCE]
+    return list(first.values())[:size]
 
 
 def _send(
     endpoint: Endpoint, chunk: Sequence[Delivery], lines: Sequence[PinnedConnection], pool: ThreadPoolExecutor
 ) -> None:
     now = read_database_clock()
-    said = messages(endpoint, chunk, now)
-    keys = endpoint.secrets_at(now)
+    said, keys = messages(endpoint, chunk, now), endpoint.secrets_at(now)
+    free: SimpleQueue[PinnedConnection] = SimpleQueue()
+    for line in lines:
+        free.put(line)
+    end = time.monotonic() + _LONGEST_CHUNK
 
-    def post(number: int) -> Reply:
-        message = said[number]
+    def post(message: EndpointMessage) -> Reply | None:
         if not message.body:
             return Reply(0)
         if not lines:
             return Reply(0, error=TargetRefused.code)
-        signed = headers(message.message_id, int(time.time()), message.body, keys)
-        return lines[number].post(message.body, signed)
+        if time.monotonic() > end:
+            return None  # sent with the next ones, while the lease holds
+        line = free.get()
+        try:
+            signed = headers(message.message_id, int(time.time()), message.body, keys)
+            return line.post(message.body, signed)
+        finally:
+            free.put(line)
 
-    answers = list(pool.map(post, range(len(said))))
-    why = _note(endpoint, list(zip(said, answers, strict=True)))
+    answered = zip(said, pool.map(post, said), strict=True)
+    why = _note(endpoint, [(message, reply) for message, reply in answered if reply is not None])
     if why and _tell_owner(endpoint, why):
         Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_told=True)
 
