@@ -18,8 +18,9 @@ from jsonschema import Draft202012Validator, FormatChecker
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from articles import publishing, releases
-from articles.models import Article, Delivery, Endpoint, Event, PendingChange
-from articles.webhooks import drain, send, send_events
+from articles.audit import NewEvent, write_events
+from articles.models import Article, Delivery, Endpoint, Event, FeedHead, PendingChange
+from articles.webhooks import dispatch, drain, send, send_events
 from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, PAUSES, TELL_AFTER, Dispatcher, take
 from articles.webhooks.signing import new_secret
 from scheduling.database import read_database_clock
@@ -269,6 +270,18 @@ def test_an_endpoint_hears_of_its_channels_languages_and_kinds(receiver: Receive
     published("In English", channel=politics)
     drain()
     assert len(receiver.requests) == 2
+
+
+def test_pages_of_events_for_others_do_not_hide_those_that_follow(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_PAGE", 2)
+    make_endpoint(receiver.url, kinds=[Kind.PUBLISHED])
+    write_events([NewEvent(Kind.FRONT_LIVE, number) for number in range(7)])
+    published()
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED]
+    assert Endpoint.objects.get().position == FeedHead.objects.get().sequence
 
 
 def test_a_paused_endpoint_gets_what_it_has_missed(receiver: Receiver) -> None:
