@@ -12,8 +12,14 @@ from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
 from articles.notifications import notify_authors_of_due, notify_of_entries, notify_reviewers
 from articles.releases import as_due
+from articles.webhooks import wake
 
 logger = logging.getLogger(__name__)
+
+
+def wake_dispatcher(event: ArticlesPublished | ArticlesUnpublished) -> None:
+    """Have the events sent after the commit, if this process sends some, instead of at its next look."""
+    transaction.on_commit(wake, robust=True)
 
 
 def log_published(event: ArticlesPublished) -> None:
@@ -36,11 +42,13 @@ subscribe(
     {
         ArticlesPublished: (
             lambda event: ping_soon(event.article_ids),
+            wake_dispatcher,
             log_published,
         ),
         ArticlesUnpublished: (
             lambda event: ping_soon(event.article_ids, are_gone=True),
             purge_unpublished,
+            wake_dispatcher,
             log_unpublished,
         ),
         EntriesRecorded: (

@@ -321,6 +321,14 @@ def _tell_owner(endpoint: Endpoint, why: str) -> bool:
 # In each worker
 
 
+_woken = threading.Event()
+
+
+def wake() -> None:
+    """Let the dispatcher of this process look at once."""
+    _woken.set()
+
+
 class Dispatcher:
     """Looks for endpoints with something to send, and starts a thread for each."""
 
@@ -336,7 +344,8 @@ class Dispatcher:
                     pause = self.look(stopping)
             except Exception:  # it is logged
                 connections.close_all()
-            stopping.wait(pause)
+            _woken.wait(pause)
+            _woken.clear()
         for thread in list(self._running.values()):
             thread.join(1.0)
         connections.close_all()

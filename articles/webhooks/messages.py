@@ -61,7 +61,7 @@ class Now:
         return article.goes_live_at if article is not None and article.is_waiting else None
 
 
-def look(object_ids: Collection[int | None], now: datetime, *, is_full: bool) -> Now:
+def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
     """Read what is true of these articles at `now`, in a few statements for any number."""
     live = Article.objects.live(now).filter(pk=OuterRef("pk"))
     # One statement: of an article that goes live between two, the first might read a text that readers never see.
@@ -75,7 +75,8 @@ def look(object_ids: Collection[int | None], now: datetime, *, is_full: bool) ->
 
 def messages(endpoint: Endpoint, deliveries: Sequence[Delivery], now: datetime) -> list[EndpointMessage]:
     """What to say now in these deliveries."""
-    ids = {one.object_id for one in deliveries if one.event and one.event.kind.startswith("article.")}
+    events = [one.event for one in deliveries if one.event is not None]
+    ids = {event.object_id for event in events if event.kind.startswith("article.")}
     present = look(ids, now, is_full=endpoint.is_full) if ids else Now(now)
     return [_message(endpoint, one, present) for one in deliveries]
 
