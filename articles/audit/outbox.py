@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.expressions import Combinable
+from django.db.models.functions import Greatest
 
 from articles.audit.actions import Action
 from articles.models import Article, AuditEntry, Correction, Event, Release, Update
@@ -146,7 +147,7 @@ _OF_DUE: Mapping[str, Mapping[str, Any]] = {
     Action.UPDATED: {
         "kind": Case(When(update__approved__correction="", then=Value(Kind.UPDATED)), default=Value(Kind.CORRECTED)),
         "planned_at": Subquery(_update.values("publish_at")),
-        "happened_at": database_now(),
+        "happened_at": Subquery(_update.values_list(Greatest("publish_at", "updated_at"))),  # as `Update.due_since`
         "revision": Subquery(_update.values("approved__number")),
     },
 }

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from articles import publishing, releases
 from articles.audit import NewEvent, write_events
 from articles.distribution.change_feed import catch_up, catch_up_completely
-from articles.models import Article, AuditEntry, Event, FeedHead, Release
+from articles.models import Article, AuditEntry, Event, FeedHead, Release, Update
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
 from tests.articles.distribution.test_change_feed import move_times
@@ -112,6 +112,19 @@ def test_what_a_worker_publishes_has_its_planned_time() -> None:
         article = Article.objects.get(pk=event.object_id)
         assert article.publish_at
         assert event.planned_at == article.publish_at < event.happened_at
+
+
+def test_an_update_that_is_due_has_the_instant_at_which_readers_saw_it(alice: User) -> None:
+    article = make_article(status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    article = with_update(article, alice, correction="It was wrong.")
+    at = soon(seconds=-3)
+    Update.objects.filter(article=article).update(publish_at=at, updated_at=soon(seconds=-9))
+    with transaction.atomic():
+        publishing.update_due([article.pk])
+    assert told() == [Kind.PUBLISHED, Kind.CORRECTED]
+    event = Event.objects.get(kind=Kind.CORRECTED)
+    assert (event.planned_at, event.happened_at, event.revision) == (at, at, 2)
 
 
 def test_an_instant_that_only_the_clock_has_shown_is_told_once_however_late_the_worker_is(alice: User) -> None:
