@@ -15,8 +15,9 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 from django.utils.dateparse import parse_duration
 
-from articles import images, notes, releases
+from articles import fronts, images, notes, releases
 from articles.demo.images import painted
+from articles.fronts import Operation, OperationKind
 from articles.models import Article, ArticleTemplate, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
 from articles.text import Selector, plain_text
@@ -62,7 +63,7 @@ def is_password(password: str) -> bool:
 
 @retried
 def found(*, password: str) -> None:
-    """Create channels, users, images, articles and a release.
+    """Create channels, users, images, articles, a release, and a front in each language.
 
     Existing users keep their password and get the role.
     """
@@ -80,6 +81,8 @@ def found(*, password: str) -> None:
         _template(channels[template.pop("channel")], **template)
     for release in source["releases"]:
         _release(release, users[release["by"]], start)
+    for front in source["fronts"]:
+        _front(front, users[front["by"]], start)
 
 
 @retried
@@ -189,6 +192,17 @@ def _release(release: dict[str, Any], by: User, start: datetime) -> None:
     for article in Article.objects.filter(external_id__in=[ORIGIN + key for key in release["articles"]]):
         releases.add_member(made, article=article, by=by)
     releases.schedule_release(made, publish_at=_moment(release["at"], start) or start, by=by)
+
+
+def _front(front: Mapping[str, Any], by: User, start: datetime) -> None:
+    """A version that takes the place of the automatic front while one watches: three cards, then the newest."""
+    draft = fronts.start_draft(fronts.open_front(language=front["language"], by=by), by=by)
+    top = draft.blocks.earliest("position")
+    lead, *others = top.cards.order_by("position")
+    removed = [Operation(op=OperationKind.REMOVE_CARD, uuid=card.uuid) for card in others[2:]]
+    edited = Operation(op=OperationKind.EDIT_CARD, uuid=lead.uuid, values={"kicker": front["kicker"]})
+    fronts.edit_draft(draft, [edited, *removed], base=draft.edits, by=by)
+    fronts.schedule_version(draft, live_from=_moment(front["at"], start) or start, by=by)
 
 
 def _releases() -> dict[str, timedelta]:

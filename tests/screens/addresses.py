@@ -154,7 +154,7 @@ def _of_releases() -> dict[str, str]:
 
 
 def _of_fronts() -> dict[str, str]:
-    scheduled, draft = FrontVersion.objects.order_by("pk")
+    *_demo, scheduled, draft = FrontVersion.objects.order_by("pk")
     block, card = (model.objects.latest("pk").uuid for model in (Block, Card))
     article = Article.objects.filter(status=Status.APPROVED).order_by("pk")[0]
     return {

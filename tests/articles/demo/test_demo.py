@@ -19,8 +19,9 @@ from rest_framework.test import APIClient
 from articles import releases
 from articles.demo import create
 from articles.demo.images import SCENES, painted
-from articles.models import Article, Channel, Image, ImageUse, Release
+from articles.models import Article, Channel, FrontVersion, Image, ImageUse, Release
 from articles.task_types import PUBLISH
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
 from tests.articles.factories import make_article, publish_tasks, soon
 from tests.articles.image_files import image_bytes
@@ -211,3 +212,15 @@ def test_it_works_as_a_command_of_its_own(manage: Manage) -> None:
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert Article.objects.count() > BULLETINS
+
+
+def test_a_composed_front_takes_the_place_of_the_automatic_one_in_each_language() -> None:
+    run_demo()
+    for language, kicker in (("en", "Tonight"), ("zh-hans", "今晚头条")):
+        assert kicker not in Client().get(f"/{language}/").text
+        version = FrontVersion.objects.get(front__slug=language)
+        assert version.live_from is not None
+        assert timedelta() < version.live_from - read_database_clock() <= timedelta(minutes=5)
+        FrontVersion.objects.filter(pk=version.pk).update(live_from=read_database_clock())
+        page = Client().get(f"/{language}/?page_size=9").text
+        assert f'<p class="kicker">{kicker}</p>' in page
