@@ -19,6 +19,7 @@ from django.utils.translation import get_language, gettext as _
 from articles.audit import Source, source
 from articles.notifications import speaking_to
 from articles.releases import as_due
+from articles.site.reading import AT, SHOWN, may_read_at, show_at
 
 _DESK_API = "/api/v1/desk/"
 
@@ -57,6 +58,24 @@ class DueMiddleware:
         is_screen = request.method in ("GET", "HEAD") and request.path.startswith((reverse("admin:index"), _DESK_API))
         with as_due() if is_screen else nullcontext():
             return self.get_response(request)
+
+
+class ReadingInstantMiddleware:
+    """Show the site to the newsroom as of another instant; other visitors get it as it is."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, options: Any) -> HttpResponseBase | None:
+        """The response at the instant that a readers' address asks for."""
+        name = request.resolver_match and request.resolver_match.view_name
+        if AT not in request.GET or name not in SHOWN or request.method not in ("GET", "HEAD"):
+            return None
+        user = request.newsroom_user()  # type: ignore[attr-defined]  # by session or token
+        return show_at(request, view, args, options) if may_read_at(user) else None
 
 
 class PreferencesMiddleware:

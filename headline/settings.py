@@ -181,6 +181,7 @@ MIDDLEWARE = [
     "articles.middleware.SourceMiddleware",
     "articles.middleware.PreferencesMiddleware",
     "articles.middleware.DueMiddleware",
+    "articles.middleware.ReadingInstantMiddleware",
     "articles.middleware.ForgedNumbersMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -34,7 +34,7 @@ from articles.models import NEWEST_FIRST, Article, ArticleQuerySet, Channel
 from articles.pages import Links, links_in
 from articles.search import RANKED, Query, find
 from scheduling.api.strict import StrictView
-from scheduling.database import database_now
+from scheduling.database import database_now, is_at_instant
 
 _PARAMETERS = (
     "address", "author", "channel", "cursor", "ids", "older", "ordering", "page_size", "since", "slug", "tag", "until",
@@ -97,6 +97,8 @@ class LiveArticleViewSet(PickedFields, ReadOnlyModelViewSet[Article]):
         """A page of live articles or, with `updated_since`, of the change feed."""
         if not self._follows:
             return super().list(request, *args, **kwargs)
+        if is_at_instant():
+            raise ValidationError({"updated_since": [_("Changes have no preview.")]}, code="not_with_filters")
         if "cursor" in request.query_params:
             raise ValidationError(
                 {"cursor": [_("Changes are paged by checkpoint, not by cursor.")]}, code="not_with_filters"

@@ -17,7 +17,7 @@ from articles.cache.invalidate import (
     purge_before as purge_before,
     purge_tags as purge_tags,
 )
-from articles.cache.next_change import may_show_alert as may_show_alert
+from articles.cache.next_change import changes_beside as changes_beside, may_show_alert as may_show_alert
 from articles.cache.request_metrics import write_request_metrics as write_request_metrics
 from articles.cache.response import (
     CachedResponse as CachedResponse,
@@ -25,6 +25,7 @@ from articles.cache.response import (
     set_tag_headers as set_tag_headers,
 )
 from articles.cache.tags import (
+    HEADER as HEADER,
     NEWS as NEWS,
     SITE as SITE,
     article_tag as article_tag,
@@ -38,6 +39,7 @@ from articles.cache.ttl import IMAGE_AGE as IMAGE_AGE, MAX_TTL as MAX_TTL
 from articles.cache.views import (
     MAX_PATHS as MAX_PATHS,
     WrongSlug as WrongSlug,
+    bypassing as bypassing,
     cached as cached,
     compose_by as compose_by,
     get_or_build as get_or_build,

@@ -69,22 +69,36 @@ def may_show_alert() -> bool:
     return change is None or change.has_alert
 
 
+def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
+    """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
+    kinds = _kinds()
+    lasts = (_last(rows, name, since, moment) for rows, name in kinds)
+    firsts = (_first(rows, name, moment) for rows, name in kinds)
+    row = Article.objects.order_by("pk").values_list(*lasts, *firsts).first() or ()
+    before, after = row[: len(kinds)], row[len(kinds) :]
+    return max(filter(None, before), default=None), min(filter(None, after), default=None)
+
+
 def _firsts() -> QuerySet[Any]:
     """One row with the clock, an alert that is shown, what is due, and the first instant of each kind."""
     now = database_now()
-    visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     found = (Alert.objects.shown(now), Update.objects.due(now), Release.objects.due(now))
     present = (Subquery(rows.values("pk")[:1]) for rows in found)
-    firsts = [
-        *(_first(articles, "goes_live_at", now) for articles in visible),
-        *(_first(articles, "unpublish_at", now) for articles in visible),
-        *(_first(Alert.objects.open(), name, now) for name in ("begins", "ends")),
-        _first(Update.objects.filter(approved__isnull=False), "publish_at", now),
-        _first(Release.objects.scheduled(), "publish_at", now),
-        _first(FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from", now),
-        *(_first(Card.objects.all(), name, now) for name in ("shows_from", "shows_until")),
-    ]
+    firsts = (_first(rows, name, now) for rows, name in _kinds())
     return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *present, *firsts)[:1]
+
+
+def _kinds() -> list[tuple[QuerySet[Any], str]]:
+    """What the clock changes, and the column with its instant."""
+    visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
+    return [
+        *((articles, name) for name in ("goes_live_at", "unpublish_at") for articles in visible),
+        *((Alert.objects.open(), name) for name in ("begins", "ends")),
+        (Update.objects.filter(approved__isnull=False), "publish_at"),
+        (Release.objects.scheduled(), "publish_at"),
+        (FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from"),
+        *((Card.objects.all(), name) for name in ("shows_from", "shows_until")),
+    ]
 
 
 def _midnight(now: datetime) -> datetime:
@@ -95,3 +109,8 @@ def _midnight(now: datetime) -> datetime:
 
 def _first(rows: QuerySet[Any], name: str, now: Any) -> Subquery:
     return Subquery(rows.filter(**{f"{name}__gt": now}).order_by(name).values(name)[:1])
+
+
+def _last(rows: QuerySet[Any], name: str, since: datetime, moment: datetime) -> Subquery:
+    found = rows.filter(**{f"{name}__gt": since, f"{name}__lt": moment})
+    return Subquery(found.order_by(f"-{name}").values(name)[:1])

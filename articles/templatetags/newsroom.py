@@ -20,7 +20,7 @@ from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, language_of, with_live_links, with_players, zone_label
-from scheduling.database import compiled_once, database_now
+from scheduling.database import compiled_once, database_now, present
 
 register = template.Library()
 
@@ -160,7 +160,7 @@ def structured_data(article: Article, tags: Sequence[Tag]) -> SafeString:
 def today() -> str:
     """Date and weekday in the site's zone."""
     # Translators: a date such as Saturday, 21 November 2026, in the letters of Django's date filter
-    return formats.date_format(timezone.localtime(), _("l, j F Y"))
+    return formats.date_format(timezone.localtime(present()), _("l, j F Y"))
 
 
 @register.simple_tag

@@ -34,10 +34,13 @@ from scheduling.database.locks import IdList as IdList, among as among, lock_by_
 from scheduling.database.overlay import Overlay as Overlay, overlaid as overlaid
 from scheduling.database.server_clock import (
     EpochMicroseconds as EpochMicroseconds,
+    at_instant as at_instant,
     clock as clock,
     database_clock_set as database_clock_set,
     database_now as database_now,
+    is_at_instant as is_at_instant,
     is_read_only as is_read_only,
+    present as present,
     read_database_clock as read_database_clock,
 )
 from scheduling.database.times import (

@@ -18,6 +18,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
 from scheduling.database.locks import ANY_IDS
+from scheduling.database.server_clock import is_at_instant
 
 Row = TypeVar("Row", bound=models.Model)
 Statement = tuple[str, Sequence[Any]]
@@ -39,7 +40,7 @@ GIVEN_TIME = GivenTime()
 def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable) -> list[Any]:
     """The rows of `build(*arguments)`."""
     connection = _connection()
-    if connection.vendor == "sqlite":
+    if connection.vendor == "sqlite" or is_at_instant():
         return list(build(*arguments))
     queryset, compiler, statement = _remembered(connection, build, arguments, lambda: _compiled(build(*arguments)))
     return _rows(queryset, compiler, statement)
@@ -50,8 +51,8 @@ def compiled_for(
 ) -> list[Any]:
     """The rows of `build(ids, *arguments)`, which passes the ids to `among`. Without ids it only compiles."""
     connection = _connection()
-    if connection.vendor == "sqlite":
-        return list(build(ids, *arguments))
+    if connection.vendor == "sqlite" or is_at_instant():
+        return list(build(ids, *arguments)) if ids else []
     queryset, compiler, statement = _remembered(
         connection, build, arguments, lambda: _compiled(build(ANY_IDS, *arguments))
     )

@@ -9,6 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,9 +40,15 @@ class DatabaseNow(Func):
     template = "UTC_TIMESTAMP(6)"
     output_field = DateTimeField()
 
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> Any:
+        """The server's clock or, in a block of `at_instant`, that instant."""
+        if (moment := _instant.get()) is not None:
+            return compiler.compile(Value(moment, output_field=self.output_field))
+        return super().as_sql(compiler, connection, *args, **extra)
+
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """This process's clock as a parameter of the statement."""
-        return compiler.compile(Value(datetime.now(UTC), output_field=self.output_field))
+        return compiler.compile(Value(present(), output_field=self.output_field))
 
 
 class EpochMicroseconds(Func):
@@ -60,6 +69,39 @@ class EpochMicroseconds(Func):
         return self.as_sql(compiler, connection, template=f"({whole} + {fraction})", **extra)
 
 
+_instant: ContextVar[datetime | None] = ContextVar("instant", default=None)
+
+
+@contextmanager
+def at_instant(moment: datetime) -> Iterator[None]:
+    """Let "now" be `moment` in every statement of this block. It is for reading: what is written would be dated so."""
+    token = _instant.set(moment)
+    try:
+        with connection.execute_wrapper(_read_only):
+            yield
+    finally:
+        _instant.reset(token)
+
+
+def _read_only(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    if not sql.lstrip("(").startswith(_READING):
+        raise RuntimeError("Nothing is written at another instant.")
+    return execute(sql, params, many, context)
+
+
+_READING = ("SELECT", "WITH", "SAVEPOINT", "RELEASE", "ROLLBACK")
+
+
+def is_at_instant() -> bool:
+    """Whether "now" is another instant, so that statements which were compiled before do not hold."""
+    return _instant.get() is not None
+
+
+def present() -> datetime:
+    """The time of this process's clock or, in a block of `at_instant`, that instant."""
+    return _instant.get() or datetime.now(UTC)
+
+
 def database_now() -> Combinable:
     """The expression that stands for "now" in every query that decides what is due or live."""
     return DatabaseNow()
@@ -67,8 +109,8 @@ def database_now() -> Combinable:
 
 def read_database_clock() -> datetime:
     """Query the database's current time: an aware datetime in UTC."""
-    if connection.vendor == "sqlite":
-        return datetime.now(UTC)
+    if connection.vendor == "sqlite" or is_at_instant():
+        return present()
     with connection.cursor() as cursor:
         # Not `NOW(6)`, which is in the session's time zone, and not `SYSDATE(6)`, which changes within a statement.
         cursor.execute("SELECT UTC_TIMESTAMP(6)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from os.path import commonprefix
 
 import pytest
 from django.contrib.auth.models import User
@@ -109,12 +110,12 @@ def seen(addresses: list[str]) -> dict[str, tuple[int, str, str]]:
 
 
 def differences(before: dict[str, tuple[int, str, str]], after: dict[str, tuple[int, str, str]]) -> str:
+    """The addresses with other contents, and where these begin to differ."""
     lines = []
-    for address in before:
-        if before[address] != after[address]:
-            first = before[address][2].splitlines(), after[address][2].splitlines()
-            pairs = [(one, other) for one, other in zip(*first, strict=False) if one != other][:3]
-            lines.append(f"{address}: {before[address][:2]} {after[address][:2]} {pairs}")
+    for address, one in before.items():
+        if one != (other := after[address]):
+            begin = max(len(commonprefix([one[2], other[2]])) - 40, 0)
+            lines.append(f"{address}: {one[:2]} {other[:2]} {one[2][begin:][:160]!r} {other[2][begin:][:160]!r}")
     return "\n".join(lines)
 
 
