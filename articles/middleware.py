@@ -19,7 +19,7 @@ from django.utils.translation import get_language, gettext as _
 from articles.audit import Source, source
 from articles.notifications import speaking_to
 from articles.releases import as_due
-from articles.site.reading import AT, SHOWN, may_read_at, show_at
+from articles.site.reading import AT, VIEWS_OF_READERS, may_read_at, show_at
 
 _DESK_API = "/api/v1/desk/"
 
@@ -72,7 +72,7 @@ class ReadingInstantMiddleware:
     def process_view(self, request: HttpRequest, view: Any, args: Any, options: Any) -> HttpResponseBase | None:
         """The response at the instant that a readers' address asks for."""
         name = request.resolver_match and request.resolver_match.view_name
-        if AT not in request.GET or name not in SHOWN or request.method not in ("GET", "HEAD"):
+        if AT not in request.GET or name not in VIEWS_OF_READERS or request.method not in ("GET", "HEAD"):
             return None
         user = request.newsroom_user()  # type: ignore[attr-defined]  # by session or token
         return show_at(request, view, args, options) if may_read_at(user) else None

@@ -31,7 +31,7 @@ from scheduling.database import NoTimeZone, OutOfRange, at_instant, read_databas
 AT = "at"
 """The parameter with the instant."""
 
-SHOWN = frozenset(
+VIEWS_OF_READERS = frozenset(
     {
         "home", "front", "latest", "channel", "tag", "author", "article", "article-by-id", "search",
         "feed", "channel-feed", "tag-feed", "author-feed",
