@@ -6,7 +6,7 @@ import logging
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Exists, Min, OuterRef, QuerySet
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 
 from articles.models import Delivery, Endpoint, Event, EventSink
 from scheduling.database import among, delete_by_ids, read_database_clock, retried
@@ -25,8 +25,9 @@ def prune_events() -> int:
     long, and its loss is logged as an error.
     """
     now, age = read_database_clock(), timedelta(days=settings.EVENT_DAYS)
-    _delete(_old(now - age).filter(seq__lte=_heard_by_all()).exclude(_is_pending()))
-    if lost := _delete(_old(now - _WAITS_FOR * age)):
+    heard = _heard_by_all()
+    _delete(_old(now - age).filter(seq__lte=heard).exclude(_is_pending()))
+    if lost := _delete(_old(now - _WAITS_FOR * age).filter(Q(seq__gt=heard) | _is_pending())):
         incidents.failed(logger, "events", f"{lost} events were deleted before every webhook got them")
     tests = Delivery.objects.filter(event__isnull=True, due_at__lt=now - age)
     delete_by_ids(Delivery, list(tests.values_list("pk", flat=True)[:_AT_ONCE]))
@@ -43,7 +44,8 @@ def _is_pending() -> Exists:
 
 def _heard_by_all() -> int:
     """The number up to which each webhook has its deliveries."""
-    rows = (model._default_manager.aggregate(least=Min("position"))["least"] for model in (Endpoint, EventSink))
+    models = (Endpoint, EventSink) if settings.EVENTS_SINK else (Endpoint,)  # a sink that was removed needs none
+    rows = (model._default_manager.aggregate(least=Min("position"))["least"] for model in models)
     return min((least for least in rows if least is not None), default=2**62)
 
 

@@ -11,7 +11,8 @@ import pytest
 from django.db.models import F
 
 from articles import publishing
-from articles.models import Delivery, Endpoint, Event
+from articles.distribution import catch_up
+from articles.models import Delivery, Endpoint, Event, EventSink
 from articles.webhooks import drain, prune_events
 from tests.articles.factories import APPROVED, make_article, make_editor
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
@@ -68,3 +69,34 @@ def test_what_a_webhook_has_not_got_stays_four_times_as_long(
         prune_events()
     assert list(Event.objects.values_list("kind", flat=True)) == [Kind.UNPUBLISHED]
     assert "before every webhook got them" in caplog.text
+
+
+def test_a_sink_that_was_removed_keeps_nothing(settings: Any) -> None:
+    EventSink.objects.create(position=0)
+    alice, article = make_editor(), make_article(status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    publishing.unpublish(article, by=alice)
+    catch_up()
+    let_pass(31)
+    settings.EVENTS_SINK = "redis://localhost/"
+    prune_events()
+    assert Event.objects.count() == 2
+    settings.EVENTS_SINK = ""
+    prune_events()
+    assert Event.objects.count() == 1
+
+
+def test_nothing_was_lost_of_what_was_only_kept_too_long(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.webhooks.retention._AT_ONCE", 1)  # there is more than a page of old events
+    alice, article = make_editor(), make_article(status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    publishing.unpublish(article, by=alice)
+    publishing.republish(article, by=alice)
+    catch_up()
+    let_pass(130)
+    with caplog.at_level(logging.ERROR):
+        prune_events()
+    assert Event.objects.count() == 2
+    assert "before every webhook got them" not in caplog.text
