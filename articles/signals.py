@@ -49,6 +49,7 @@ from articles.publishing import (
 from articles.releases import sync_release_tasks
 from articles.review import discard_changes, record_words
 from articles.task_types import RELEASE
+from articles.webhooks import pause_without
 from articles.workflow import Transition
 from scheduling.database import clock, database_clock_set, read_database_clock
 from scheduling.services import cancel_keys
@@ -111,6 +112,12 @@ def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
     """Record that it went live, or left the site, if only the clock has done that; the row is locked."""
     if instance.is_waiting and instance.seen_since(clock.now()):
         follow_clock(instance, read_database_clock())
+
+
+@receiver(pre_delete, sender=Channel)
+def pause_webhooks(instance: Channel, **kwargs: Any) -> None:
+    """Pause the webhooks that hear of this channel alone."""
+    pause_without(instance.pk)
 
 
 @receiver(post_delete, sender=Article)

@@ -278,6 +278,7 @@ def state_of(endpoint: Endpoint) -> tuple[str, str]:
     reasons = {
         "gone": gettext("Paused: the receiver is gone"),
         "failing": gettext("Paused: it has failed for five days"),
+        "channel": gettext("Paused: its only channel was deleted"),
         "restored": gettext("Paused: restored from a backup"),
     }
     if not endpoint.enabled:

@@ -7,6 +7,7 @@ from articles.webhooks.manage import (
     EndpointHealth as EndpointHealth,
     delete_endpoint as delete_endpoint,
     health_of as health_of,
+    pause_without as pause_without,
     replay as replay,
     replay_since as replay_since,
     rotate_secret as rotate_secret,
