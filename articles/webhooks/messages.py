@@ -99,6 +99,8 @@ def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessag
         "attempt": delivery.attempts + 1,
         **({"release": event.payload["release"]} if event.payload.get("release") else {}),
     }
+    if kind not in NEWSROOM_KINDS and event.planned_at and event.planned_at > now.at:
+        data["planned_at"] = None  # a plan that is left from before
     if kind == Kind.SCHEDULED:
         data["planned_at"] = _iso(now.planned(event.object_id))
     if kind in LEADS_TO:
