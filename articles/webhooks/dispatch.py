@@ -7,6 +7,7 @@ to an endpoint, by a lease that expires when it dies: then another sends again w
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 import time
@@ -21,7 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import connections
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext, override
 
 from articles.distribution import catch_up
@@ -54,6 +55,7 @@ LEASE = timedelta(seconds=30)  # longer than the slowest request
 AT_ONCE = 8  # requests to one endpoint
 _LOOK = 0.1  # seconds between two looks for new events
 _IDLE = 1.0  # while there is no endpoint
+_TURN = 20.0  # seconds after which an endpoint with more to be sent makes room for others
 _MOST_RUNNING = 40  # endpoints to which a process sends at once
 _MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
 _PAGE = 500  # events that are given to an endpoint in one transaction
@@ -118,11 +120,15 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 # Sending
 
 
+def is_free(now: datetime) -> Q:
+    """Whether no process has the lease; one that is longer than any is of a clock that was set back since."""
+    return Q(leased_until__isnull=True) | Q(leased_until__lte=now) | Q(leased_until__gt=now + 2 * LEASE)
+
+
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
     token, now = str(uuid.uuid4()), read_database_clock()
-    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now)
-    rows = Endpoint.objects.filter(free, pk=endpoint_id, enabled=True)
+    rows = Endpoint.objects.filter(is_free(now), pk=endpoint_id, enabled=True)
     if not rows.update(leased_until=now + LEASE, lease_token=token):
         return None
     endpoint = Endpoint.objects.filter(pk=endpoint_id, lease_token=token).first()
@@ -133,12 +139,13 @@ def take(endpoint_id: int) -> Endpoint | None:
     return endpoint
 
 
-def serve(endpoint: Endpoint, stopping: threading.Event) -> None:
-    """Send what is due to a leased endpoint until there is nothing more, and give the lease back."""
+def serve(endpoint: Endpoint, stopping: threading.Event, *, turn: float = math.inf) -> None:
+    """Send what is due to a leased endpoint until nothing more is, or its turn is over, and give the lease back."""
+    end = time.monotonic() + turn
     url, lines, size = endpoint.url, _lines(endpoint), AT_ONCE
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
-            while not stopping.is_set() and _is_ours(endpoint):
+            while not stopping.is_set() and time.monotonic() < end and _is_ours(endpoint):
                 if endpoint.url != url:  # it holds at once, also for what has waited
                     _close(lines)
                     url, lines = endpoint.url, _lines(endpoint)
@@ -334,6 +341,7 @@ class Dispatcher:
 
     def __init__(self) -> None:
         self._running: dict[int, threading.Thread] = {}
+        self._turns: dict[int, int] = {}  # endpoint to the number of its last turn
 
     def run(self, stopping: threading.Event) -> None:
         """Send events until the worker stops."""
@@ -358,11 +366,13 @@ class Dispatcher:
         self._running = {pk: thread for pk, thread in self._running.items() if thread.is_alive()}
         if _SINK not in self._running and is_behind(head.sequence):
             self._start(_SINK, _fill_sink, [stopping])
-        for pk, is_failing in due_endpoints(head.sequence):
+        due = sorted(due_endpoints(head.sequence), key=lambda one: (one[1], self._turns.get(one[0], 0)))
+        for pk, is_failing in due:
             if pk in self._running:
                 continue
             if len(self._running) >= (_MOST_FAILING if is_failing else _MOST_RUNNING):
                 continue
+            self._turns[pk] = max(self._turns.values(), default=0) + 1
             self._start(pk, _serve_one, [pk, stopping])
         return _LOOK
 
@@ -376,10 +386,9 @@ def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
     """The endpoints with something to be sent that no process sends to: id, and whether they fail."""
     now = read_database_clock()
     due = Delivery.objects.pending().filter(endpoint=OuterRef("pk"), due_at__lte=now)
-    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now)
     ready = Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
-    rows = Endpoint.objects.filter(free, ready, enabled=True).annotate(is_due=Exists(due))
-    rows = rows.filter(Q(is_due=True) | ~Q(position=sequence)).order_by(F("failing_since").asc(nulls_first=True))
+    rows = Endpoint.objects.filter(is_free(now), ready, enabled=True).annotate(is_due=Exists(due))
+    rows = rows.filter(Q(is_due=True) | ~Q(position=sequence))
     for pk, since in rows.values_list("pk", "failing_since"):
         yield pk, since is not None
 
@@ -388,7 +397,7 @@ def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
     try:
         with incidents.watch(logger, f"webhook {endpoint_id}", "events are sent later"):
             if endpoint := take(endpoint_id):
-                serve(endpoint, stopping)
+                serve(endpoint, stopping, turn=_TURN)
     except Exception:  # it is logged
         logger.debug("endpoint %d waits", endpoint_id)
         stopping.wait(_IDLE)  # what fails inside would be tried, and sent, again at once

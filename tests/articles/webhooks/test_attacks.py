@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,13 +15,15 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from articles import publishing
+from articles.distribution import catch_up
 from articles.models import Delivery, Endpoint, Event
-from articles.webhooks import dispatch, drain, replay, send
+from articles.webhooks import dispatch, drain, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
-from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
 from tests.articles.webhooks.test_dispatch import published
+from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -145,3 +148,66 @@ def test_a_publication_that_was_undone_tells_nobody_when_it_is_planned_now(recei
     assert receiver.kinds == [Kind.PUBLISHED, Kind.UNPUBLISHED]
     for body in receiver.bodies:
         assert body["data"]["planned_at"] is None or body["data"]["planned_at"] < f"{soon(minutes=1):%Y-%m-%dT%H:%M}"
+
+
+def test_a_plan_that_is_left_from_before_is_not_told(receiver: Receiver) -> None:
+    """An article that waited for a second publication, and was retracted."""
+    endpoint = make_endpoint(receiver.url)
+    published()
+    catch_up()
+    Event.objects.update(planned_at=soon(hours=5))
+    drain()
+    assert [body["data"]["planned_at"] for body in receiver.bodies] == [None]
+    assert endpoint.deliveries.get().state == State.DELIVERED
+
+
+def test_a_webhook_whose_only_channel_is_deleted_does_not_hear_of_all(receiver: Receiver) -> None:
+    sport, politics = make_channel("Sport", slug="sport"), make_channel()
+    one, two = make_endpoint(receiver.url), make_endpoint(receiver.url)
+    one.channels.add(sport)
+    two.channels.add(sport, politics)
+    sport.delete()
+    published()
+    drain()
+    assert receiver.requests == []
+    states = list(Endpoint.objects.order_by("pk").values_list("enabled", "paused_because"))
+    assert states == [(False, "channel"), (True, "")]
+
+
+def test_a_lease_from_before_the_clock_was_set_back_holds_nobody_up(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, leased_until=soon(hours=1), lease_token="of the dead")
+    published()
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED]
+
+
+def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
+    receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_MOST_RUNNING", 1)
+    monkeypatch.setattr(dispatch, "_TURN", 0.01)
+    count, before = 5 * dispatch.AT_ONCE, []
+    with receiving(settings) as other:
+        settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
+        make_endpoint(receiver.url)
+        make_endpoint(other.url)
+        for number in range(count):
+            published(f"No. {number}")
+
+        def answer(handler: Any) -> None:
+            before.append(len(receiver.requests))
+            handler.send_response(200)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+        other.answer = answer
+        stopping = threading.Event()
+        thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
+        thread.start()
+        try:
+            eventually(lambda: len(receiver.requests) == len(other.requests) == count)
+            assert min(before) < count
+        finally:
+            stopping.set()
+            thread.join()
+            eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
