@@ -61,7 +61,7 @@ _MOST_FAILING = 20  # of them those that fail, so that they never take the place
 _PAGE = 500  # events that are given to an endpoint in one transaction
 _LARGEST_CHUNK = 128  # messages that are prepared at once for a quick receiver
 _QUICK = 0.5  # seconds for a chunk
-_LONGEST_CHUNK = 10.0  # seconds after which no further message of a chunk is sent
+_LONGEST_CHUNK = 1.0  # seconds after which what was prepared may be true no more, and is prepared anew
 
 _SINK = 0  # stands for the sink among the ids of endpoints
 
