@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from posixpath import normpath
+from urllib.parse import unquote, urlsplit
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -33,8 +34,11 @@ def checked_address(address: str) -> str:
 
 def _is_page(path: str) -> bool:
     """Whether it is a path of the readers' site."""
-    hidden = reverse("admin:index"), "/api/"
-    return path.startswith("/") and not path.startswith(("//", *hidden))
+    if not path.startswith("/") or path.startswith("//"):
+        return False
+    # As a browser asks for it and Django reads it: decoded, and without dots.
+    plain = normpath(unquote(re.split("[?#]", path)[0])).strip("/")
+    return not f"/{plain}/".startswith((reverse("admin:index"), "/api/"))
 
 
 def _is_public(address: str) -> bool:
@@ -43,6 +47,8 @@ def _is_public(address: str) -> bool:
         place = urlsplit(address)
         place.port  # noqa: B018 (raises)
         host = (place.hostname or "").rstrip(".")
+        if not host.isascii():  # browsers read some characters as a dot or as other letters
+            host = host.encode("idna").decode()
     except ValueError:
         return False
     if place.scheme not in ("http", "https") or place.username is not None or place.password is not None:
@@ -52,4 +58,4 @@ def _is_public(address: str) -> bool:
     except ValueError:
         _first, dot, last = host.rpartition(".")
     # A last part of figures, or hexadecimal ones, is one of the ways to write an address of IPv4.
-    return bool(dot) and last not in _INTERNAL and not re.match(r"\d|0x", last)
+    return bool(dot) and "%" not in host and last not in _INTERNAL and not re.match(r"\d|0x", last)

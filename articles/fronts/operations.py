@@ -20,7 +20,7 @@ from articles.audit import Action, Actor, record_beside
 from articles.exceptions import FrontConflict, NotEditable, TooMany
 from articles.fronts.addresses import checked_address
 from articles.fronts.locks import locked_draft
-from articles.limits import MOST_BLOCKS, MOST_CARDS, MOST_SUBLINKS, TITLE_LENGTH
+from articles.limits import MOST_BLOCKS, MOST_CARDS, MOST_OPERATIONS, MOST_SUBLINKS, TITLE_LENGTH
 from articles.models import Article, Block, Card, Channel, FrontVersion, Image, Tag, named
 from articles.permissions import PUBLISH, require
 from articles.review import discard_changes, refuse_sensitive
@@ -82,6 +82,8 @@ def edit_draft(version: FrontVersion, operations: Sequence[Operation], *, base: 
     the draft approved.
     """
     require(PUBLISH, by)
+    if len(operations) > MOST_OPERATIONS:
+        raise TooMany(_("Send %(most)d changes at most at a time.") % {"most": MOST_OPERATIONS})
     locked_draft(version)
     if not 0 <= base <= version.edits:
         raise NotEditable(_("This is not an edit of this draft: open the front again."))
@@ -130,13 +132,14 @@ class _Draft:
         if not (self.changed or self.removed):
             return False
         self._refuse_many()
-        for row in self.removed:
-            row.delete()
+        Card.objects.filter(pk__in=[row.pk for row in self.removed if isinstance(row, Card)]).delete()
         for position, block in enumerate(self.blocks):
             if block.pk is None or block.uuid in self.changed or block.position != position:
                 block.position = position
                 block.save()
         self._store_cards()
+        # Last: what is still stored in a block would be deleted with it, also a card that has just been moved away.
+        self.version.blocks.filter(pk__in=[row.pk for row in self.removed if isinstance(row, Block)]).delete()
         self.version.edits = self.number
         self.version.edited_by = sorted({*self.version.edited_by, self.by.pk})
         self.version.save(update_fields=["edits", "edited_by", "updated_at"])
@@ -163,6 +166,8 @@ class _Draft:
     def _add(self, operation: Operation, kind: str) -> None:
         if self._find(operation.uuid, kind) is not None:
             return  # it was sent twice
+        if any(row.uuid == operation.uuid for row in self.removed):
+            raise NotEditable(_("It was removed just before. Add it with another uuid."))
         row: Block | Card = Card(uuid=operation.uuid) if kind == "card" else Block(uuid=operation.uuid)
         self._set(row, operation.values)
         if isinstance(row, Card):
@@ -212,12 +217,16 @@ class _Draft:
             self.conflicts.append(BothSides(row.uuid, str(row), "", str(row), _("removed"), named(row.changed_by)))
         if isinstance(row, Block):
             for card in self.order.pop(row.uuid):
+                self._drop(card)
                 if self._is_news(card.edited) or self._is_news(card.moved):
                     theirs = named(card.changed_by)
                     self.conflicts.append(BothSides(card.uuid, str(card), "", str(card), _("removed"), theirs))
             self.blocks.remove(row)
         else:
             self._holding(row).remove(row)
+        self._drop(row)
+
+    def _drop(self, row: Block | Card) -> None:
         if row.pk is not None:
             self.removed.append(row)
 
@@ -336,7 +345,7 @@ def _title(article: int | None) -> str:
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
     """What readers may read of these values."""
-    yield from (str(values[name]) for name in (*TEXTS, "title") if values.get(name))
+    yield from (str(values[name]) for name in (*TEXTS, "title", "url") if values.get(name))
     yield from (str(link.get("headline") or "") for link in values.get("sublinks") or ())
 
 
@@ -344,7 +353,7 @@ def texts_of(version: FrontVersion) -> Iterator[str]:
     """All that readers may read on a version besides what is written in its articles."""
     yield from version.blocks.exclude(title="").values_list("title", flat=True)
     for card in Card.objects.filter(block__version=version).order_by("pk"):
-        yield from _texts({name: getattr(card, name) for name in (*TEXTS, "sublinks")})
+        yield from _texts({name: getattr(card, name) for name in (*TEXTS, "url", "sublinks")})
 
 
 def _shown(name: str, value: Any) -> str:

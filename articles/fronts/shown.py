@@ -112,9 +112,13 @@ class ShownFront:
 
 
 def front_at(now: Instant, *, language: str, channel: int | None = None) -> ShownFront | None:
-    """What readers get at `now` of the front of the site or of an enabled channel; None without a composed version."""
+    """What readers get at `now` of the front of the site or of an enabled channel.
+
+    None without a composed version, and where no card of it is left to see: readers get the automatic front then.
+    """
     blocks = _read(_blocks_at, now, language, channel)
-    return _compose(blocks, now) if blocks else None
+    shown = _compose(blocks, now) if blocks else None
+    return shown if shown and shown.blocks else None
 
 
 def compose(version: FrontVersion, now: Instant) -> ShownFront:

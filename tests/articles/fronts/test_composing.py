@@ -14,6 +14,7 @@ from django.test import Client
 
 from articles.limits import MOST_CARDS
 from articles.models import Article, AuditEntry, Card, Front, FrontVersion, ProposedChange, SensitiveWord
+from articles.publishing import unpublish
 from articles.roles import Role
 from scheduling.database import read_database_clock
 from tests.articles.factories import make_article, make_channel, make_editor, make_front, make_member, soon
@@ -221,6 +222,46 @@ def test_blocks_are_added_edited_moved_and_removed_with_their_cards() -> None:
     assert draft.post("publish").json()["detail"] == "The front has no blocks yet."
 
 
+def test_a_card_that_leaves_a_block_stays_when_the_same_request_removes_the_block() -> None:
+    live("One"), live("Two", hours=2)
+    draft = Composer.start(make_editor())
+    old, new, (first, second) = draft.block, str(uuid4()), (card["uuid"] for card in draft.cards)
+    answer = draft.edit(
+        {"op": "add_block", "uuid": new, "after": old, "settings": {"title": "New"}},
+        {"op": "move_card", "uuid": first, "block": new},
+        {"op": "remove_block", "uuid": old},
+    )
+    assert answer.status_code == 200
+    assert [(block["uuid"], [card["uuid"] for card in block["cards"]]) for block in draft.shown["blocks"]] == [
+        (new, [first])
+    ]
+    assert str(Card.objects.get().uuid) == first != second, "the other one went with its block"
+
+
+def test_a_card_goes_with_the_block_into_which_the_same_request_has_moved_it() -> None:
+    live("One"), live("Two", hours=2)
+    draft = Composer.start(make_editor())
+    new, (first, second) = str(uuid4()), (card["uuid"] for card in draft.cards)
+    answer = draft.edit(
+        {"op": "add_block", "uuid": new, "settings": {}},
+        {"op": "move_card", "uuid": first, "block": new},
+        {"op": "remove_block", "uuid": new},
+    )
+    assert answer.status_code == 200
+    assert [card["uuid"] for card in draft.cards] == [second]
+
+
+@pytest.mark.parametrize("kind", ["card", "block"])
+def test_what_a_request_removes_it_cannot_add_again(kind: str) -> None:
+    story = live("One")
+    draft = Composer.start(make_editor())
+    uuid = draft.cards[0]["uuid"] if kind == "card" else draft.block
+    add = {**draft.add(story), "uuid": uuid} if kind == "card" else {"op": "add_block", "uuid": uuid, "settings": {}}
+    answer = draft.edit({"op": f"remove_{kind}", "uuid": uuid}, add)
+    assert (answer.status_code, answer.json()["code"]) == (400, "not_editable")
+    assert draft.read()["edits"] == 0
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -239,6 +280,13 @@ def test_blocks_are_added_edited_moved_and_removed_with_their_cards() -> None:
         {"url": "//evil.example.org"},
         {"url": "/\\evil.example.org"},
         {"url": "/admin/"},
+        {"url": "/admin"},
+        {"url": "/%61dmin/articles/"},
+        {"url": "/en/../admin/?a=b"},
+        {"url": "/./api/v1/desk/fronts/"},
+        {"url": "http://wiki.ｌocal/"},
+        {"url": "http://wiki.x。local/"},
+        {"url": "http://wiki.%6cocal/"},
         {"url": "https://exa\tmple.org"},
         {"url": ""},
         {"article": 1, "url": "https://example.org"},
@@ -309,6 +357,17 @@ def test_two_versions_never_have_one_instant_and_none_has_a_past_one() -> None:
     assert second.post("schedule", live_from=soon(hours=8).isoformat()).status_code == 200, "rescheduled"
 
 
+def test_readers_get_the_automatic_front_while_nothing_of_a_version_is_left_to_see() -> None:
+    story = live("Story")
+    live("Other", hours=2)
+    version = make_front(story, size=1)
+    version.blocks.update(kind="list", backfill="none")
+    assert shown() == ["Story"]
+    unpublish(story, by=make_editor())
+    assert shown() == ["Other"]
+    assert Client().get("/api/v1/fronts/en/").json()["version"] is None
+
+
 def test_a_scheduled_version_may_still_be_edited() -> None:
     live("One")
     draft = Composer.start(make_editor())
@@ -348,6 +407,8 @@ def test_sensitive_words_are_refused_on_cards_and_when_a_version_goes_live() -> 
     assert (refused.status_code, refused.json()["code"]) == (400, "sensitive_words")
     again = draft.edit(card_edit(draft.cards[0]["uuid"], kicker="Sesame"))
     assert again.json()["code"] == "sensitive_words"
+    link = draft.edit(draft.add(url="https://example.org/sesame"))
+    assert link.json()["code"] == "sensitive_words", "readers read the address of a card without a headline"
     assert draft.read()["state"] == "draft"
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from articles.limits import MOST_OPERATIONS
 from articles.models import Article, Block, Card, FrontVersion
 from articles.roles import Role
 from tests.articles.factories import make_article, make_channel, make_editor, make_front, make_member, soon
@@ -277,6 +278,16 @@ def test_what_no_button_sends_is_refused(desk: Client, sent: str) -> None:
     live("One")
     version = start(desk).context["version"]
     assert desk.post(f"{LIST}version/{version.pk}/edit/", {"op": sent, "base": "0"}).status_code == 400
+
+
+def test_one_request_makes_no_more_changes_than_are_allowed(desk: Client) -> None:
+    live("One")
+    version, press_again = start(desk).context["version"], f"remove_card {Card.objects.get().uuid}"
+    address = f"{LIST}version/{version.pk}/edit/"
+    refused = desk.post(address, {"op": [press_again] * (MOST_OPERATIONS + 1), "base": "0"})
+    assert refused.status_code == 400 and Card.objects.exists()
+    assert desk.post(address, {"op": [press_again] * MOST_OPERATIONS, "base": "0"}).status_code == 302
+    assert not Card.objects.exists()
 
 
 def test_the_calendar_shows_versions_of_fronts(desk: Client) -> None:
