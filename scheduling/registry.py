@@ -37,6 +37,8 @@ ignored.
 from __future__ import annotations
 
 import inspect
+import threading
+import time
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,8 +51,6 @@ from django.utils.functional import Promise
 from scheduling.exceptions import ImproperHandler
 
 if TYPE_CHECKING:
-    import threading
-
     from django.contrib.auth.base_user import AbstractBaseUser
     from django.contrib.auth.models import AnonymousUser
 
@@ -85,7 +85,7 @@ Verdict = Drop | Postpone | Fail
 HandlerFunction = Callable[["Sequence[TaskInfo]"], "Mapping[int, Verdict] | None"]
 AfterCommit = Callable[["Sequence[TaskInfo]", datetime], object]
 Reconciler = Callable[[], int]
-Companion = Callable[["threading.Event"], object]
+Companion = Callable[["Ending"], object]
 Namer = Callable[[Collection[str], "AbstractBaseUser | AnonymousUser"], Mapping[str, str]]
 """Maps task keys to the names of their subjects, for those that this user may see."""
 
@@ -226,10 +226,29 @@ def reconcilers() -> Iterator[Reconciler]:
     return iter(tuple(_reconcilers))
 
 
+class Ending(threading.Event):
+    """Is set when a worker ends, and says whether it is busy with tasks."""
+
+    def __init__(self, is_busy: Callable[[], bool] = lambda: False) -> None:
+        super().__init__()
+        self._is_busy = is_busy
+
+    def make_room(self) -> None:
+        """Wait while the worker runs tasks, but not long: it may do so all the time."""
+        until = time.monotonic() + _WAITS
+        while self._is_busy() and time.monotonic() < until and not self.wait(_GLANCE):
+            pass
+
+
+_WAITS = 1.0  # seconds for which a companion makes room for tasks
+_GLANCE = 0.002  # seconds between two looks whether the worker is busy
+
+
 def companion(function: Companion) -> Companion:
     """Register a function that each worker runs in a thread of its own, until the event that it gets is set.
 
-    For work that is no task, such as sending what other systems follow. It takes care of its own errors.
+    For work that is no task, such as sending what other systems follow. It takes care of its own errors, and calls
+    `make_room` before each part that takes the processor for some milliseconds.
     """
     if function not in _companions:
         _companions.append(function)

@@ -34,7 +34,7 @@ from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
 from scheduling.database import insert_rows, read_database_clock, retried, update_by_ids
 from scheduling.incidents import incidents
-from scheduling.registry import companion
+from scheduling.registry import Ending, companion
 
 logger = logging.getLogger(__name__)
 
@@ -139,13 +139,14 @@ def take(endpoint_id: int) -> Endpoint | None:
     return endpoint
 
 
-def serve(endpoint: Endpoint, stopping: threading.Event, *, turn: float = math.inf) -> None:
+def serve(endpoint: Endpoint, stopping: Ending, *, turn: float = math.inf) -> None:
     """Send what is due to a leased endpoint until nothing more is, or its turn is over, and give the lease back."""
     end = time.monotonic() + turn
     url, lines, size = endpoint.url, _lines(endpoint), AT_ONCE
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
             while not stopping.is_set() and time.monotonic() < end and _is_ours(endpoint):
+                stopping.make_room()
                 if endpoint.url != url:  # it holds at once, also for what has waited
                     _close(lines)
                     url, lines = endpoint.url, _lines(endpoint)
@@ -343,7 +344,7 @@ class Dispatcher:
         self._running: dict[int, threading.Thread] = {}
         self._turns: dict[int, int] = {}  # endpoint to the number of its last turn
 
-    def run(self, stopping: threading.Event) -> None:
+    def run(self, stopping: Ending) -> None:
         """Send events until the worker stops."""
         while not stopping.is_set():
             pause = _IDLE
@@ -358,10 +359,11 @@ class Dispatcher:
             thread.join(1.0)
         connections.close_all()
 
-    def look(self, stopping: threading.Event) -> float:
+    def look(self, stopping: Ending) -> float:
         """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
         if not (settings.EVENTS_SINK or Endpoint.objects.filter(enabled=True).exists()):
             return _IDLE
+        stopping.make_room()
         head = catch_up()
         self._running = {pk: thread for pk, thread in self._running.items() if thread.is_alive()}
         if _SINK not in self._running and is_behind(head.sequence):
@@ -393,7 +395,7 @@ def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
         yield pk, since is not None
 
 
-def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
+def _serve_one(endpoint_id: int, stopping: Ending) -> None:
     try:
         with incidents.watch(logger, f"webhook {endpoint_id}", "events are sent later"):
             if endpoint := take(endpoint_id):
@@ -405,7 +407,7 @@ def _serve_one(endpoint_id: int, stopping: threading.Event) -> None:
         connections.close_all()
 
 
-def _fill_sink(stopping: threading.Event) -> None:
+def _fill_sink(stopping: Ending) -> None:
     try:
         fill(stopping)
     finally:
@@ -413,7 +415,7 @@ def _fill_sink(stopping: threading.Event) -> None:
 
 
 @companion
-def send_events(stopping: threading.Event) -> None:
+def send_events(stopping: Ending) -> None:
     """Send events to endpoints, in each worker."""
     Dispatcher().run(stopping)
 
@@ -422,7 +424,7 @@ def drain() -> None:
     """Send all that is due now, in this thread: for commands and tests."""
     sequence = catch_up().sequence
     if is_behind(sequence):
-        fill(threading.Event())
+        fill(Ending())
     for pk, _is_failing in list(due_endpoints(sequence)):
         if endpoint := take(pk):
-            serve(endpoint, threading.Event())
+            serve(endpoint, Ending())

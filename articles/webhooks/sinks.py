@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from articles.webhooks.messages import messages
 from articles.webhooks.redis_stream import RedisStream
 from scheduling.database import read_database_clock
 from scheduling.incidents import incidents
+from scheduling.registry import Ending
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def is_behind(sequence: int) -> bool:
     return is_free and row.position != sequence
 
 
-def fill(stopping: threading.Event) -> None:
+def fill(stopping: Ending) -> None:
     """Give the sink what it lacks, in order; what could not be stored is given again."""
     sink, token = sink_of(settings.EVENTS_SINK), str(uuid.uuid4())
     if sink is None or not _take(token):
@@ -75,6 +75,7 @@ def fill(stopping: threading.Event) -> None:
     own = EventSink.objects.filter(name=EventSink.ONLY, lease_token=token)
     try:
         while not stopping.is_set() and own.update(leased_until=read_database_clock() + LEASE):
+            stopping.make_room()
             events = _next(own.get().position)
             if not events:
                 break

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
 from scheduling.conf import conf
 from scheduling.incidents import incidents
-from scheduling.registry import Companion
+from scheduling.registry import Companion, Ending
 
 logger = logging.getLogger(__name__)
 
@@ -18,8 +18,9 @@ logger = logging.getLogger(__name__)
 class Companions:
     """Runs these functions while the `with` block lasts; one that does not end in time is left to its thread."""
 
-    def __init__(self, functions: Iterable[Companion]) -> None:
-        self._ended = threading.Event()
+    def __init__(self, functions: Iterable[Companion], is_busy: Callable[[], bool]) -> None:
+        """`is_busy` is whether the worker runs tasks, or has some that become due within some milliseconds."""
+        self._ended = Ending(is_busy)
         self._threads = [
             threading.Thread(target=self._run, args=[one], name=one.__name__, daemon=True) for one in functions
         ]

@@ -92,7 +92,7 @@ class Worker:
             types = sorted(self.task_types)
             stack.enter_context(Maintenance(self.name, types, self.queue, self.breakers, self.turn.is_busy))
             stack.enter_context(SideEffects(self.at_least_once_types))
-            stack.enter_context(Companions(self.companions))
+            stack.enter_context(Companions(self.companions, self.turn.is_busy))
             for other in self._others():
                 stack.enter_context(self.in_thread(other, stopping, deadline))
             self._loop(stopping, deadline)

@@ -21,6 +21,7 @@ from articles.models import Delivery, Endpoint, Event
 from articles.webhooks import dispatch, drain, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
+from scheduling.registry import Ending
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
 from tests.articles.webhooks.test_dispatch import published
@@ -204,7 +205,7 @@ def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
             handler.end_headers()
 
         other.answer = answer
-        stopping = threading.Event()
+        stopping = Ending()
         thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
         thread.start()
         try:

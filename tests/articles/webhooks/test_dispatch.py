@@ -23,10 +23,12 @@ from articles.models import Article, Delivery, Endpoint, Event, FeedHead, Pendin
 from articles.webhooks import dispatch, drain, send, send_events
 from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, PAUSES, TELL_AFTER, Dispatcher, take
 from articles.webhooks.signing import new_secret
+from scheduling import registry
 from scheduling.database import read_database_clock
+from scheduling.registry import Ending
 from tests.articles.factories import APPROVED, EARLY, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
-from tests.harness import eventually
+from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -347,7 +349,7 @@ def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> N
         make_endpoint(slow.url)
         make_endpoint(receiver.url)
         published()
-        stopping = threading.Event()
+        stopping = Ending()
         thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
         thread.start()
         try:
@@ -358,6 +360,30 @@ def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> N
             stopping.set()
             thread.join()
             eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
+
+
+def test_what_is_due_is_published_before_anything_is_sent(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_WAITS", PATIENCE)
+    asked, is_busy = threading.Event(), threading.Event()
+    is_busy.set()
+
+    def busy() -> bool:
+        asked.set()
+        return is_busy.is_set()
+
+    make_endpoint(receiver.url)
+    published()
+    stopping = Ending(busy)
+    thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
+    thread.start()
+    try:
+        assert asked.wait(PATIENCE)
+        assert not Event.objects.exists()
+        is_busy.clear()
+        eventually(lambda: receiver.kinds == [Kind.PUBLISHED])
+    finally:
+        stopping.set()
+        thread.join()
 
 
 def test_what_a_dead_process_did_not_note_is_sent_again_with_the_same_id(
@@ -391,5 +417,5 @@ def test_two_processes_do_not_send_to_an_endpoint_at_once() -> None:
 
 def test_without_endpoints_events_wait_for_nobody() -> None:
     published()
-    assert Dispatcher().look(threading.Event()) == 1.0
+    assert Dispatcher().look(Ending()) == 1.0
     assert not Event.objects.exists()
