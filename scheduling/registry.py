@@ -235,12 +235,17 @@ class Ending(threading.Event):
 
     def make_room(self) -> None:
         """Wait while the worker runs tasks, but not long: it may do so all the time."""
-        until = time.monotonic() + _WAITS
-        while self._is_busy() and time.monotonic() < until and not self.wait(_GLANCE):
-            pass
+        if not self._is_busy():
+            return
+        busy_at, until = time.monotonic(), time.monotonic() + _WAITS
+        # Between two batches of a burst it is not busy for a moment.
+        while (now := time.monotonic()) < until and now - busy_at < _QUIET and not self.wait(_GLANCE):
+            if self._is_busy():
+                busy_at = time.monotonic()
 
 
-_WAITS = 1.0  # seconds for which a companion makes room for tasks
+_WAITS = 3.0  # seconds for which a companion makes room for tasks
+_QUIET = 0.02  # seconds without a task after which a burst is over
 _GLANCE = 0.002  # seconds between two looks whether the worker is busy
 
 
