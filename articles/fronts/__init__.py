@@ -1,5 +1,6 @@
 """Composed fronts: what readers get at an instant, and how editors compose it."""
 
+from articles.fronts.comparison import FrontChange as FrontChange, compare_versions as compare_versions
 from articles.fronts.manage import (
     delete_draft as delete_draft,
     open_front as open_front,

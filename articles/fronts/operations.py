@@ -278,7 +278,7 @@ class _Draft:
 
     def _conflict(self, row: Block | Card, name: str, theirs: Any, mine: Any) -> BothSides:
         field = row._meta.get_field(name)
-        sides = (_shown(name, theirs), _shown(name, mine))
+        sides = (as_text(name, theirs), as_text(name, mine))
         return BothSides(row.uuid, str(row), str(field.verbose_name), *sides, named(row.changed_by))  # type: ignore[union-attr]
 
     def _described(self, rows: list[Any], position: int) -> str:
@@ -356,7 +356,7 @@ def texts_of(version: FrontVersion) -> Iterator[str]:
         yield from _texts({name: getattr(card, name) for name in (*TEXTS, "url", "sublinks")})
 
 
-def _shown(name: str, value: Any) -> str:
+def as_text(name: str, value: Any) -> str:
     """A value as text, for a person who chooses between two."""
     if name in _ROWS and value is not None:
         return str(_ROWS[name]._default_manager.filter(pk=value).first() or value)

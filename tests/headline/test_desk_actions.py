@@ -71,6 +71,7 @@ OTHERS = {
     "articles_front_block": "desk_front_versions_edit",
     "articles_front_card": "desk_front_versions_edit",
     "articles_front_change": "desk_front_versions_list desk_front_versions_retrieve desk_front_versions_preflight",
+    "articles_front_compare": "desk_front_versions_retrieve",
     "articles_front_compose": "desk_fronts_create desk_front_versions_create",
     "articles_front_delete_draft": "desk_front_versions_destroy",
     "articles_front_edit": "desk_front_versions_edit",

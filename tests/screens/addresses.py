@@ -162,6 +162,7 @@ def _of_fronts() -> dict[str, str]:
         "front-scheduled": f"{_change('articles_front', draft.front_id)}?version={scheduled.number}&list=scheduled",
         "front-card": reverse("admin:articles_front_card", args=[draft.pk, card]),
         "front-block": reverse("admin:articles_front_block", args=[draft.pk, block]),
+        "front-compare": reverse("admin:articles_front_compare", args=[draft.pk]),
         "front-put": f"{reverse('admin:articles_front_put')}?article={article.pk}",
         "front-new": reverse("admin:articles_front_add"),
         "front-preview": reverse("admin:articles_front_preview", args=[draft.pk]),

@@ -55,6 +55,7 @@ class FrontAdmin(ModelAdmin):
             at("<int:pk>/start/", require_POST(self.start), "front_start"),
             at("version/<int:pk>/", require_safe(self.version), "frontversion_change"),
             at("version/<int:pk>/preview/", xframe_options_sameorigin(require_safe(self.preview)), "front_preview"),
+            at("version/<int:pk>/compare/", require_safe(self.compare_with), "front_compare"),
             at("version/<int:pk>/edit/", require_POST(self.edit), "front_edit"),
             at("version/<int:pk>/card/<uuid:uuid>/", self.card, "front_card"),
             at("version/<int:pk>/block/<uuid:uuid>/", self.block, "front_block"),
@@ -260,6 +261,25 @@ class FrontAdmin(ModelAdmin):
                 "address": front.get_absolute_url(),
             }
             return uncached(render(request, "articles/front_preview.html", context))
+
+    def compare_with(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Two versions side by side, and what differs as text; `?with=` is the number of the older one."""
+        new = self._version(request, pk)
+        versions = new.front.versions.select_related("author")
+        number = number_or_zero(request.GET.get("with", ""))
+        before = versions.filter(number=number) if number else versions.filter(pk=new.based_on_id or 0)
+        old = before.first() or versions.filter(number__lt=new.number).order_by("-number").first()
+        if old is None or (number and old.number != number):
+            raise Http404
+        values = {"old": old.number, "new": new.number}
+        context = {
+            "title": gettext("Versions %(old)d and %(new)d") % values,
+            "front": new.front,
+            "original": new.front,
+            "sides": [old, new],
+            "changes": fronts.compare_versions(old, new),
+        }
+        return self._shown(request, "compare", context)
 
     # Put on the front…
 

@@ -195,7 +195,7 @@ class Editor:
         assert self.version is not None  # noqa: S101 (the caller has checked)
         blocks = list(self.version.blocks.select_related("channel", "tag").order_by("position", "pk"))
         found = Card.objects.filter(block__version=self.version).order_by("position", "pk")
-        cards = list(found.select_related("image", "article__channel").defer("article__body"))
+        cards = list(found.select_related("block", "image", "article__channel").defer("article__body"))
         articles = [card.article for card in cards if card.article]
         load_releases(articles)
         gather_covers(articles)
