@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Cast
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from articles.addresses import page_address
@@ -61,7 +62,9 @@ class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     def with_states(self, now: Instant) -> Self:
         """With `asked_at`, and the `shown` one of their front then, for `state`."""
         newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
-        asked_at = Value(now, models.DateTimeField()) if isinstance(now, datetime) else now
+        # MariaDB returns a plain parameter as a text.
+        moment = models.DateTimeField()
+        asked_at = Cast(Value(now, moment), moment) if isinstance(now, datetime) else now
         return self.annotate(asked_at=asked_at, shown=Subquery(newest.values("pk")[:1]))
 
     def live(self, now: Instant) -> Self:
