@@ -24,7 +24,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz previews growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
 
 help:  ## this list
 	@sed -n -e 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' -e 's/^#: \(.*\)/\n\1/p' $(MAKEFILE_LIST) | expand -t 18
@@ -81,6 +81,9 @@ mutants: packages .venv/test  ## the fault proof without each guard of docs/proo
 
 fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported early, public or incomplete
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
+
+previews: .venv/test  ## SCHEDULES=1000 drawn schedules: each page at another instant is what readers get then
+	SCHEDULES=$(or $(SCHEDULES),1000) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/articles/site/test_reading_drawn.py
 
 growth: .venv/test  ## no regular expression and no function that reads texts takes more than linear time: GROWTH_INPUTS=20000 texts for each
 	GROWTH_INPUTS=$(GROWTH_INPUTS) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/headline/test_regular_expressions.py tests/articles/test_growth.py

@@ -14,7 +14,7 @@ from django.db import connection, models
 from django.test import Client
 
 from articles import publishing, releases
-from articles.models import Article, FrontVersion, Release, ReleaseMember, Update
+from articles.models import Article, Correction, FrontVersion, Release, ReleaseMember, Update
 from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, make_article, make_front, make_release, make_user, soon
 from tests.articles.releases.test_by_clock import Newsroom, differences, seen
@@ -22,6 +22,7 @@ from tests.articles.releases.test_by_clock import Newsroom, differences, seen
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Seen = dict[str, tuple[int, str, str]]
+TIMES = ("publish_at", "unpublish_at", "embargo_until")
 
 
 @pytest.fixture
@@ -57,7 +58,19 @@ def plan(newsroom: Newsroom, moment: datetime) -> None:
 def shift(passed: timedelta) -> None:
     """Let this time pass: everything planned is so much nearer."""
     for model, names in (
-        (Article, ("publish_at", "unpublish_at", "published_at", "cleared_at", "created_at", "text_changed_at")),
+        (
+            Article,
+            (
+                "publish_at",
+                "unpublish_at",
+                "embargo_until",
+                "published_at",
+                "cleared_at",
+                "created_at",
+                "text_changed_at",
+            ),
+        ),
+        (Correction, ("published_at",)),
         (Update, ("publish_at",)),
         (Release, ("publish_at",)),
         (FrontVersion, ("live_from",)),
