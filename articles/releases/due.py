@@ -56,7 +56,7 @@ def _is_due() -> QuerySet[Any]:
 def _plan() -> _Composition | None:
     """What is due, unless it fails."""
     now, plan = database_now(), _Composition()
-    for update in Update.objects.due(now).select_related("article", "approved", "draft"):
+    for update in Update.objects.due(now).select_related("article", "approved"):
         plan.add_update(update)
     for release in Release.objects.due(now):
         if members := _ready(release):
@@ -68,6 +68,25 @@ def _ready(release: Release) -> list[ReleaseMember]:
     """The members of a release that readers see; none if it fails."""
     members = loaded_members(release)
     return [] if find_problems(members, release.due_since) else members
+
+
+class _DueTerms(Mapping[int, tuple[str, str]]):
+    """The terms of texts by their articles, found when a search asks for them: other pages would wait for nothing."""
+
+    def __init__(self, texts: Mapping[int, Revision]) -> None:
+        self._texts = texts
+        self._found: dict[int, tuple[str, str]] = {}
+
+    def __getitem__(self, pk: int) -> tuple[str, str]:
+        if pk not in self._found:
+            self._found[pk] = terms_of(self._texts[pk])
+        return self._found[pk]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 class _Composition:
@@ -136,7 +155,7 @@ class _Composition:
 
     def due(self) -> Due:
         """What queries know of it besides."""
-        return Due(self._since, {article.pk: terms_of(revision) for article, revision in self._texts})
+        return Due(self._since, _DueTerms({article.pk: revision for article, revision in self._texts}))
 
     def _taggings(self, retagged: Mapping[int, tuple[Article, Collection[str]]]) -> Overlay:
         """The tags of new texts, and the copies of the time at which an article goes live."""

@@ -44,7 +44,7 @@ def overlaid(tables: Mapping[type[Model], Overlay]) -> Iterator[None]:
 
     def read(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         used = [(name, *statement) for name, statement in known if name in sql]
-        if not used or many or not sql.startswith("SELECT ") or "FOR UPDATE" in sql:
+        if not used or many or not sql.startswith(("SELECT ", "(SELECT ")) or "FOR UPDATE" in sql:
             return execute(sql, params, many, context)
         expressions = ", ".join(f"{name} AS ({statement})" for name, statement, _given in used)
         given = [value for _name, _statement, values in used for value in values]
@@ -71,9 +71,12 @@ def _statement(model: type[Model], overlay: Overlay) -> tuple[str, list[Any]]:
     if overlay.without:
         source += f" WHERE t.{_quoted(overlay.key)} NOT IN ({_numbers(overlay.without)})"
     fields = model._meta.concrete_fields
-    row = f" UNION ALL SELECT {', '.join(map(_holder, fields))}"
-    given += [_value(one, added[one.attname]) for added in overlay.added for one in fields]
-    return f"SELECT {', '.join(columns)}{source}{row * len(overlay.added)}", given
+    if overlay.added:
+        # One list of rows: SQLite takes no more than 500 parts of a union.
+        row = f"({', '.join(map(_holder, fields))})"
+        source += f" UNION ALL VALUES {', '.join([row] * len(overlay.added))}"
+        given += [_value(one, added[one.attname]) for added in overlay.added for one in fields]
+    return f"SELECT {', '.join(columns)}{source}", given
 
 
 def _column(column: Field[Any, Any], overlay: Overlay) -> tuple[str, list[Any]]:

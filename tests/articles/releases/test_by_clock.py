@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from os.path import commonprefix
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,7 +18,7 @@ from articles import publishing, releases
 from articles.audit import Action as Recorded
 from articles.cache.next_change import next_change
 from articles.exceptions import WrongState
-from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Tag, Update
+from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Revision, Tag, Update
 from articles.site.pagination import from_newest
 from articles.task_types import RELEASE, UPDATE
 from scheduling.models import TaskInfoLog
@@ -280,3 +281,25 @@ def test_a_page_costs_no_statement_more_while_nothing_is_due(newsroom: Newsroom,
         seen([path])
     assert len(during) > len(after) and len(after) <= len(before) + 1
     assert not [one for one in after.captured_queries if one["sql"].startswith("WITH")]
+
+
+def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(newsroom: Newsroom) -> None:
+    newsroom.update(newsroom.old, "It was wrong.", title="New headline", slug="new-headline", tags=[newsroom.snow])
+    stored, revision = Article.objects.get(pk=newsroom.old.pk), newsroom.old.update.approved
+    assert revision is not None
+    Article.objects.bulk_create(copy_of(stored) for _number in range(600))
+    copies = Article.objects.filter(title=stored.title).exclude(pk=stored.pk)
+    texts = [copy_of(revision, article_id=pk) for pk in copies.values_list("pk", flat=True)]
+    Revision.objects.bulk_create(texts)
+    Update.objects.bulk_create(Update(article_id=one.article_id, approved=one) for one in texts)
+    Update.objects.update(publish_at=soon(seconds=-1))
+    pages = seen(["/tag/snow/", f"/article/{stored.pk}/new-headline/"])
+    assert {page[0] for page in pages.values()} == {200}
+    assert pages["/tag/snow/"][2].count("New headline") >= 10
+    assert "It was wrong." in pages[f"/article/{stored.pk}/new-headline/"][2]
+
+
+def copy_of(row: Any, **values: object) -> Any:
+    """Another row with the same values."""
+    names = [column.attname for column in row._meta.concrete_fields if not column.primary_key]
+    return type(row)(**{**{name: getattr(row, name) for name in names}, **values})
