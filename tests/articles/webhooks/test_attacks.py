@@ -220,6 +220,7 @@ def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
 def test_what_was_prepared_some_time_ago_is_prepared_anew(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quick receiver gets much at once; it turns slow, and an article is retracted before its message is sent."""
     assert dispatch._LONGEST_CHUNK <= 1
+    monkeypatch.setattr(dispatch, "_QUICK", 100)
     monkeypatch.setattr(dispatch, "_LONGEST_CHUNK", 0.2)
     make_endpoint(receiver.url, is_full=True)
     articles = [published(f"No. {number}") for number in range(4 * dispatch.AT_ONCE)]
