@@ -46,6 +46,7 @@ MESSAGE: dict[str, Any] = {
                 "release": {"type": "integer", "description": "With which it happened."},
                 "state": {"type": "string", "enum": Event.State.values},
                 "url": _TEXT_OR_NULL,
+                "front": {"type": "string", "description": "The slug of a front."},
                 "published_at": _INSTANT_OR_NULL,
                 "instead_of": {"type": "string", "description": "What happened, and is not true any more."},
                 "article": _ARTICLE,

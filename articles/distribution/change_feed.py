@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import F, Max, Model, Q, Value
+from django.db.models import Exists, F, Max, Model, OuterRef, Q, QuerySet, Value
 
 from articles.exceptions import UnknownCheckpoint
 from articles.listing import decode_cursor, encode_cursor
-from articles.models import FEED_EPOCH, Article, Channel, Event, FeedHead, Image, PendingChange, Tag
+from articles.models import FEED_EPOCH, Article, Channel, Event, FeedHead, FrontVersion, Image, PendingChange, Tag
 from scheduling.database import (
     EARLIEST,
     database_now,
@@ -48,6 +48,8 @@ _ROUNDS = 100  # of those in one run of the reconciler
 _TIMES = ("goes_live_at", "unpublish_at")
 _HEAD = 1
 _ORDER = "changes"
+_FRONTS_WITHIN = timedelta(days=1)
+"""How late a version of a front may be committed, or seen, and still be told: shorter than events are kept."""
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
@@ -133,7 +135,8 @@ def note_renamed(thing: Model) -> None:
 def _is_behind(head: FeedHead) -> bool:
     if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
         return True
-    return bool(_passed(head.looked_at, read_database_clock()))
+    now = read_database_clock()
+    return bool(_passed(head.looked_at, now)) or _untold_fronts(head.looked_at, now).exists()
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
@@ -150,6 +153,30 @@ def _passed(since: datetime, now: datetime) -> set[int]:
     return found
 
 
+def _untold_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
+    """The versions of fronts that have gone live, also by the clock, and have no event yet.
+
+    Not by their instant alone: a version that is published may commit after a later look.
+    """
+    told = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
+    begin = min(since, now - _FRONTS_WITHIN)
+    return FrontVersion.objects.live_since(now).filter(~Exists(told), live_from__gt=begin).select_related("front")
+
+
+def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
+    return [
+        Event(
+            kind=Kind.FRONT_LIVE,
+            object_id=version.front_id,
+            revision=version.number,
+            planned_at=version.live_from,
+            happened_at=version.live_from,
+            payload={"front": version.front.slug, "url": version.front.get_absolute_url()},
+        )
+        for version in _untold_fronts(since, now)
+    ]
+
+
 def _enter_changes(head: FeedHead) -> None:
     pending, written = _unseen()
     now = read_database_clock()
@@ -160,7 +187,8 @@ def _enter_changes(head: FeedHead) -> None:
     visible = {change.article_id for change in pending if change.is_visible}
     for pk, sight in sights.items():
         stories.setdefault(pk, Story()).end_with(sight, known.get(pk), pk in visible)
-    observed = _write_observed([story.observed for story in stories.values() if story.observed])
+    seen = [story.observed for story in stories.values() if story.observed]
+    observed = _write_observed([*seen, *_events_of_fronts(head.looked_at, now)])
     repeated = {event.pk for story in stories.values() for event in story.repeated}
     _number(head, [event for event in written if event.pk not in repeated], observed, stories, known, now)
     delete_by_ids(Event, repeated)
@@ -272,7 +300,7 @@ def _absence(status: int | None) -> Event.State:
     return State.RETRACTED if status == Article.Status.RETRACTED else State.UNPUBLISHED
 
 
-_FIELDS = ("kind", "object_id", "revision", "planned_at", "happened_at", "state")
+_FIELDS = ("kind", "object_id", "revision", "planned_at", "happened_at", "state", "payload")
 
 
 def _write_observed(events: Sequence[Event]) -> list[Event]:
@@ -280,9 +308,7 @@ def _write_observed(events: Sequence[Event]) -> list[Event]:
     if not events:
         return []
     ordered = sorted(events, key=lambda one: one.object_id)  # as workers do, so that no two wait for each other
-    insert_rows(
-        Event, _FIELDS, ([getattr(one, name) for name in _FIELDS] for one in ordered), unless_there=True, payload={}
-    )
+    insert_rows(Event, _FIELDS, ([getattr(one, name) for name in _FIELDS] for one in ordered), unless_there=True)
     wanted = {_key(one) for one in events}
     stored = Event.objects.unnumbered().filter(object_id__in=[one.object_id for one in events])
     found = [one for one in stored if _key(one) in wanted]

@@ -107,6 +107,8 @@ def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessag
         data |= _of_article(event, now, is_full=endpoint.is_full)
         if kind != event.kind:
             data["instead_of"] = event.kind
+    if kind == Kind.FRONT_LIVE and event.payload:
+        data |= {"front": event.payload["front"], "url": settings.SITE_URL + event.payload["url"]}
     return _sealed(delivery, f"evt_{event.seq}", kind, event.happened_at, data, late)
 
 

@@ -18,7 +18,7 @@ from articles.models import Article, AuditEntry, Event, FeedHead, Release, Updat
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
 from tests.articles.distribution.test_change_feed import move_times
-from tests.articles.factories import APPROVED, make_article, make_editor, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_release, soon
 from tests.articles.publishing.test_races import together
 
 Kind = Event.Kind
@@ -174,6 +174,21 @@ def test_a_release_and_its_members_are_told_and_rolled_back(alice: User) -> None
     assert of_article(gone)[-1] == Kind.REPUBLISHED
     assert of_article(old)[-1] == Kind.UPDATED
     assert [event.kind for event in of_release] == [Kind.RELEASE_PUBLISHED, Kind.RELEASE_ROLLED_BACK]
+
+
+def test_each_version_of_a_front_is_told_once_when_readers_get_it() -> None:
+    """By the clock, and also where its transaction ended after a later look."""
+    catch_up()
+    make_front(make_article(APPROVED, publish_at=soon(hours=-2)), live_from=soon(minutes=-1))
+    make_front(live_from=soon(hours=1))
+    late = make_front(live_from=soon(days=-3))
+    catch_up()
+    catch_up()
+
+    (event,) = Event.objects.filter(kind=Event.Kind.FRONT_LIVE)
+    assert (event.object_id, event.revision, event.seq is not None) == (late.front_id, 1, True)
+    assert event.planned_at == event.happened_at
+    assert event.payload == {"front": "en", "url": "/en/"}
 
 
 def test_the_same_event_is_written_once() -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db import transaction
@@ -26,7 +27,16 @@ from articles.webhooks.signing import new_secret
 from scheduling import registry
 from scheduling.database import read_database_clock
 from scheduling.registry import Ending
-from tests.articles.factories import APPROVED, EARLY, make_article, make_channel, make_editor, make_release, soon
+from tests.articles.factories import (
+    APPROVED,
+    EARLY,
+    make_article,
+    make_channel,
+    make_editor,
+    make_front,
+    make_release,
+    soon,
+)
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
 from tests.harness import PATIENCE, eventually
 
@@ -284,6 +294,15 @@ def test_pages_of_events_for_others_do_not_hide_those_that_follow(
     drain()
     assert receiver.kinds == [Kind.PUBLISHED]
     assert Endpoint.objects.get().position == FeedHead.objects.get().sequence
+
+
+def test_a_front_that_has_gone_live_is_told_with_its_address(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    make_front(live_from=soon(seconds=-1))
+    drain()
+    assert receiver.kinds == [Kind.FRONT_LIVE]
+    data = receiver.bodies[0]["data"]
+    assert (data["front"], data["url"]) == ("en", f"{settings.SITE_URL}/en/")
 
 
 def test_a_paused_endpoint_gets_what_it_has_missed(receiver: Receiver) -> None:
