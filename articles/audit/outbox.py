@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
+from django.utils import timezone
 
 from articles.audit.actions import Action
 from articles.models import Article, AuditEntry, Correction, Event, Release, Update
@@ -73,7 +74,7 @@ def write_events(events: Sequence[NewEvent]) -> None:
 def events_of(entries: Sequence[AuditEntry], articles: Sequence[Article]) -> list[NewEvent]:
     """The events that these audit entries are about; the articles are in the same order."""
     found = [
-        NewEvent(kind, article.pk, entry.revision or article.revision, entry.new_time, _payload(entry))
+        NewEvent(kind, article.pk, entry.revision or article.revision, _aware(entry.new_time), _payload(entry))
         for entry, article in zip(entries, articles, strict=True)
         if (kind := _kind_of(entry, article)) is not None
     ]
@@ -100,13 +101,20 @@ def _kind_of(entry: AuditEntry, article: Article) -> Event.Kind | None:
 def _kind_of_schedule(entry: AuditEntry) -> Event.Kind | None:
     """Whether an approved article has another time, or has lost it; that it goes live at once is another event."""
     waits = {status.value for status in Status.waiting()}
-    old = entry.old_time if entry.old_status in waits else None
-    new = entry.new_time if entry.new_status in waits else None
+    old = _aware(entry.old_time) if entry.old_status in waits else None
+    new = _aware(entry.new_time) if entry.new_status in waits else None
     if old == new:
         return None
     if new is not None:
         return Kind.SCHEDULED if new > clock.now() else None
     return Kind.UNSCHEDULED if entry.new_status != Status.PUBLISHED else None
+
+
+def _aware(time: datetime | None) -> datetime | None:
+    """Other code may save a time without a zone, which Django takes in the site's."""
+    return (
+        time if time is None or timezone.is_aware(time) else timezone.make_aware(time, timezone.get_default_timezone())
+    )
 
 
 def _payload(entry: AuditEntry) -> Mapping[str, Any]:
