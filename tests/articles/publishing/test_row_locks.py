@@ -18,7 +18,7 @@ from articles import publishing, releases
 from articles.models import Article, AuditEntry, Channel, Notification, Release, Tag
 from articles.roles import Role
 from articles.task_types import DATE, RELEASE, UPDATE
-from scheduling.database import lock_by_ids, read_database_clock
+from scheduling.database import Collision, lock_by_ids, read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import run_due, sweep
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_release, soon
@@ -195,7 +195,7 @@ def test_a_release_with_a_member_in_use_gives_up_quickly_and_changes_nothing_of_
 
 
 def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: StartManage) -> None:
-    """Articles due at the same time are on time, and the other members can be saved."""
+    """Articles due at the same time are on time; an edit of a member waits until what readers have seen is stored."""
     editor = make_editor()
     members = [make_article(f"Member {number}", status=APPROVED) for number in range(3)]
     releases.schedule_release(make_release(*members, by=editor), publish_at=soon(seconds=-10), by=editor)
@@ -206,10 +206,12 @@ def test_no_other_task_waits_for_a_release_with_a_locked_member(start_manage: St
         for number in range(10):
             make_article(f"Bulletin {number}", status=APPROVED, publish_at=soon())
             eventually(lambda: Article.objects.filter(status=Status.PUBLISHED).count() > number)  # noqa: B023
-            publishing.edit(members[2], by=editor, changes={"title": f"Better {number}"})
+        with pytest.raises(Collision):
+            publishing.edit(members[2], by=editor, changes={"title": "Better"})
         assert not Article.objects.filter(pk__in=[one.pk for one in members], status=Status.PUBLISHED).exists()
     eventually(lambda: Release.objects.get().status == Release.Status.PUBLISHED)
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 13
+    publishing.edit(members[2], by=editor, changes={"title": "Better"})
     assert worker.stop() == 0
 
 
