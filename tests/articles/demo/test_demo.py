@@ -47,7 +47,8 @@ def run_demo(*options: str) -> str:
 
 
 def ten_articles_go_live_one_by_one_within_two_minutes(printed: str) -> None:
-    times = sorted(TaskInfo.objects.filter(execute_time__lt=soon(minutes=2)).values_list("execute_time", flat=True))
+    near = TaskInfo.objects.filter(task_type=PUBLISH, execute_time__lt=soon(minutes=2))
+    times = sorted(near.values_list("execute_time", flat=True))
     assert len(set(times)) == len(times) == BULLETINS
     began = Article.objects.earliest("created_at").created_at
     assert times[0] - began > timedelta(seconds=20), "the newcomer needs a moment to open the page"

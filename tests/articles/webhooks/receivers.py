@@ -49,7 +49,10 @@ def receiving(settings: Any) -> Iterator[Receiver]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:  # noqa: N802 (the base's name)
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            length = int(self.headers["Content-Length"])
+            body = self.rfile.read(length).decode()
+            if len(body.encode()) < length:
+                return  # its sender was killed before it had sent all
             receiver.requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
             if callable(receiver.answer):
                 receiver.answer(self)
