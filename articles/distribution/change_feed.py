@@ -170,7 +170,7 @@ def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
             object_id=version.front_id,
             revision=version.number,
             planned_at=version.live_from,
-            happened_at=version.live_from,
+            happened_at=version.live_from or now,
             payload={"front": version.front.slug, "url": version.front.get_absolute_url()},
         )
         for version in _untold_fronts(since, now)

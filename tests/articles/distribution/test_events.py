@@ -179,7 +179,7 @@ def test_a_release_and_its_members_are_told_and_rolled_back(alice: User) -> None
 def test_each_version_of_a_front_is_told_once_when_readers_get_it() -> None:
     """By the clock, and also where its transaction ended after a later look."""
     catch_up()
-    make_front(make_article(APPROVED, publish_at=soon(hours=-2)), live_from=soon(minutes=-1))
+    make_front(make_article(status=APPROVED, publish_at=soon(hours=-2)), live_from=soon(minutes=-1))
     make_front(live_from=soon(hours=1))
     late = make_front(live_from=soon(days=-3))
     catch_up()
