@@ -97,7 +97,7 @@ def _apply(alert: Alert, values: Mapping[str, Any], by: Actor) -> None:
 
 
 def _show(alert: Alert, now: datetime) -> None:
-    """Put an alert on; it begins now if its time has passed and its article is live: otherwise nobody would see it."""
+    """Put an alert on. If its time has passed and its article is live, it begins now: else no reader would see it."""
     alert.enabled = True
     is_over = alert.ends_at is not None and alert.ends_at <= now
     if is_over and Article.objects.live(now).filter(pk=alert.article_id).exists():

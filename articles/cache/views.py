@@ -44,7 +44,7 @@ _is_bypassed: ContextVar[bool] = ContextVar("is_bypassed", default=False)
 
 @contextmanager
 def bypassing() -> Iterator[None]:
-    """Build the responses of this block anew, and store nothing of them."""
+    """Build the responses of this block, whatever is cached, and store nothing of them."""
     token = _is_bypassed.set(True)
     try:
         yield

@@ -134,7 +134,7 @@ class RetriedScreens(SearchedScreens):
         if refusal is None or self.answers_refusals:
             return form
         refused: Any = type(form.__name__, (RefusedForm, form), {"refusal": refusal})
-        refused.base_fields = form.base_fields  # the metaclass would make them anew, without what others changed
+        refused.base_fields = form.base_fields  # the metaclass would make new ones, without what others changed
         return refused
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:

@@ -49,7 +49,7 @@ _TIMES = ("goes_live_at", "unpublish_at")
 _HEAD = 1
 _ORDER = "changes"
 _FRONTS_WITHIN = timedelta(days=1)
-"""How late a version of a front may be committed, or seen, and still be told: shorter than events are kept."""
+"""How late a version of a front may be committed, or seen, and still get its event: shorter than events are kept."""
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
@@ -136,7 +136,7 @@ def _is_behind(head: FeedHead) -> bool:
     if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
         return True
     now = read_database_clock()
-    return bool(_passed(head.looked_at, now)) or _untold_fronts(head.looked_at, now).exists()
+    return bool(_passed(head.looked_at, now)) or _unwritten_fronts(head.looked_at, now).exists()
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
@@ -153,14 +153,14 @@ def _passed(since: datetime, now: datetime) -> set[int]:
     return found
 
 
-def _untold_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
+def _unwritten_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
     """The versions of fronts that have gone live, also by the clock, and have no event yet.
 
     Not by their instant alone: a version that is published may commit after a later look.
     """
-    told = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
+    written = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
     begin = min(since, now - _FRONTS_WITHIN)
-    return FrontVersion.objects.live_since(now).filter(~Exists(told), live_from__gt=begin).select_related("front")
+    return FrontVersion.objects.live_since(now).filter(~Exists(written), live_from__gt=begin).select_related("front")
 
 
 def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
@@ -173,7 +173,7 @@ def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
             happened_at=version.live_from or now,
             payload={"front": version.front.slug, "url": version.front.get_absolute_url()},
         )
-        for version in _untold_fronts(since, now)
+        for version in _unwritten_fronts(since, now)
     ]
 
 
@@ -241,8 +241,8 @@ class Story:
             else:
                 before = LEADS_TO[event.kind]
         self.events = [event for event in self.events if event not in self.repeated]
-        is_told = bool(self.events)
-        if before == sight.state and (is_told or not (text_changed and sight.state == State.LIVE)):
+        has_events = bool(self.events)
+        if before == sight.state and (has_events or not (text_changed and sight.state == State.LIVE)):
             return
         if before is None and sight.state != State.LIVE:
             return

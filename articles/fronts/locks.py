@@ -39,7 +39,7 @@ def unlive(version: FrontVersion) -> datetime:
 
 
 def locked_draft(version: FrontVersion) -> datetime:
-    """Lock a version that may be edited; a scheduled one only where nobody has approved it. Raises `NotEditable`."""
+    """Lock a version that may be edited: a scheduled one only if no second person approved it. Raises `NotEditable`."""
     now = unlive(version)
     if version.status == FrontVersion.Status.SCHEDULED and needs_second_person():
         raise NotEditable(_("Another person has approved this version as it is. Unschedule it before you change it."))

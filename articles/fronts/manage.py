@@ -37,7 +37,7 @@ Status = FrontVersion.Status
 
 @retried
 def open_front(*, language: str, channel: Channel | None = None, by: Actor) -> Front:
-    """The front of the site or of a channel in a language; it is stored once somebody composes it."""
+    """The front of the site or of a channel in a language; it is stored once a user composes it."""
     require(PUBLISH, by)
     if language not in dict(settings.LANGUAGES):
         raise WrongState(_("The site has no such language."))
@@ -64,7 +64,7 @@ def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) ->
     lock_front(front)
     like = like or FrontVersion.objects.live_since(read_database_clock()).filter(front=front).first()
     last = front.versions.aggregate(last=Max("number"))["last"] or 0
-    # What nobody has approved yet has its writers also in a copy.
+    # The writers of what is not approved yet are those of a copy, too.
     writers = like.edited_by if like and like.status == Status.DRAFT else []
     version = front.versions.create(number=last + 1, based_on=like, author_id=by.pk, edited_by=writers)
     if like:
@@ -107,7 +107,7 @@ def publish_version(version: FrontVersion, *, by: Actor) -> None:
 
 @retried
 def unschedule_version(version: FrontVersion, *, by: Actor) -> None:
-    """Make a scheduled version a draft again, or take back the wish to have it approved. Raises `FrontLive`."""
+    """Make a scheduled version a draft again, or cancel the request for its approval. Raises `FrontLive`."""
     require(PUBLISH, by)
     unlive(version)
     discard_changes(version)

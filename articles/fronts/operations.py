@@ -78,8 +78,8 @@ def edit_draft(version: FrontVersion, operations: Sequence[Operation], *, base: 
     """Apply all operations, or none. `base` is the number of edits that the user saw.
 
     Raises `NotAllowed`, `FrontGone`, `FrontLive`, `FrontConflict`, `NotEditable`, `TooMany` and `SensitiveText`. To
-    repeat operations that were stored changes nothing. Under the two-person rule, an edit takes back the wish to have
-    the draft approved.
+    repeat operations that were stored changes nothing. Under the two-person rule, an edit cancels
+    the request for approval of the draft.
     """
     require(PUBLISH, by)
     if len(operations) > MOST_OPERATIONS:
@@ -212,7 +212,7 @@ class _Draft:
     def _remove(self, operation: Operation, kind: str) -> None:
         row = self._find(operation.uuid, kind)
         if row is None:
-            return  # somebody has removed it already
+            return  # another user has removed it already
         if self._is_news(row.edited) or self._is_news(row.moved):
             self.conflicts.append(BothSides(row.uuid, str(row), "", str(row), _("removed"), named(row.changed_by)))
         if isinstance(row, Block):

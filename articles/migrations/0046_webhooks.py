@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('position', models.BigIntegerField(default=0, editable=False)),
                 ('failing_since', models.DateTimeField(editable=False, null=True)),
                 ('failed_at', models.DateTimeField(editable=False, null=True)),
-                ('is_owner_told', models.BooleanField(default=False, editable=False)),
+                ('is_owner_mailed', models.BooleanField(default=False, editable=False)),
                 ('paused_because', models.CharField(blank=True, editable=False, max_length=20)),
                 ('resumes_at', models.DateTimeField(editable=False, null=True)),
                 ('leased_until', models.DateTimeField(editable=False, null=True)),

@@ -49,7 +49,7 @@ class Endpoint(models.Model):
     position = models.BigIntegerField(default=0, editable=False)
     failing_since = models.DateTimeField(null=True, editable=False)
     failed_at = models.DateTimeField(null=True, editable=False)
-    is_owner_told = models.BooleanField(default=False, editable=False)
+    is_owner_mailed = models.BooleanField(default=False, editable=False)
     paused_because = models.CharField(max_length=20, blank=True, editable=False)  # by the system
     resumes_at = models.DateTimeField(null=True, editable=False)  # it asked for a pause
     leased_until = models.DateTimeField(null=True, editable=False)

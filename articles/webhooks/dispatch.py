@@ -47,7 +47,7 @@ PAUSES = (
 _JITTER = 0.2
 _LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
 
-TELL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
+MAIL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
 """How long an endpoint fails before its owner gets a mail, and before it is disabled."""
 _APART = 12 * _HOURS  # between two failures that count as lasting
 
@@ -61,7 +61,7 @@ _MOST_FAILING = 20  # of them those that fail, so that they never take the place
 _PAGE = 500  # events that are given to an endpoint in one transaction
 _LARGEST_CHUNK = 128  # messages that are prepared at once for a quick receiver
 _QUICK = 0.5  # seconds for a chunk
-_LONGEST_CHUNK = 1.0  # seconds after which what was prepared may be true no more, and is prepared anew
+_LONGEST_CHUNK = 1.0  # seconds after which what was prepared may be true no more, and is prepared again
 
 _SINK = 0  # stands for the sink among the ids of endpoints
 
@@ -113,8 +113,8 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
     if endpoint.languages:
         chosen = chosen.filter(language__in=endpoint.languages)
     known = Delivery.objects.filter(endpoint=endpoint, object_id__in=ids, event__kind__startswith="article.")
-    told = {*chosen.values_list("pk", flat=True), *known.values_list("object_id", flat=True)}
-    return [one for one in heard if one.object_id in told or not one.kind.startswith("article.")]
+    wanted = {*chosen.values_list("pk", flat=True), *known.values_list("object_id", flat=True)}
+    return [one for one in heard if one.object_id in wanted or not one.kind.startswith("article.")]
 
 
 # Sending
@@ -227,8 +227,8 @@ def _send(
 
     answered = zip(said, pool.map(post, said), strict=True)
     why = _note(endpoint, [(message, reply) for message, reply in answered if reply is not None])
-    if why and _tell_owner(endpoint, why):
-        Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_told=True)
+    if why and _mail_owner(endpoint, why):
+        Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_mailed=True)
 
 
 @dataclass
@@ -293,19 +293,19 @@ def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> _Outc
         outcome.values["resumes_at"] = now + wait
     if any(answer.is_success for answer in answers):
         if endpoint.failing_since:
-            outcome.values |= {"failing_since": None, "failed_at": None, "is_owner_told": False}
+            outcome.values |= {"failing_since": None, "failed_at": None, "is_owner_mailed": False}
         return outcome
     since, last = endpoint.failing_since or now, endpoint.failed_at or now
     outcome.values |= {"failing_since": since, "failed_at": now}
     if now - since >= DISABLE_AFTER and last - since >= _APART:
         outcome.values |= {"enabled": False, "paused_because": "failing"}
         outcome.mail = "disabled"
-    elif now - since >= TELL_AFTER and not endpoint.is_owner_told:
+    elif now - since >= MAIL_AFTER and not endpoint.is_owner_mailed:
         outcome.mail = "failing"
     return outcome
 
 
-def _tell_owner(endpoint: Endpoint, why: str) -> bool:
+def _mail_owner(endpoint: Endpoint, why: str) -> bool:
     """Mail the owner: once when it has failed for a day, once when it is disabled."""
     owner = endpoint.owner
     if owner is None or not owner.is_active or not owner.email:

@@ -73,12 +73,12 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
 
 
 _EDITABLE = ("url", "description", "kinds", "languages", "is_full", "hears_newsroom", "enabled")
-_HEALTH = ("failing_since", "failed_at", "is_owner_told", "paused_because", "resumes_at")
+_HEALTH = ("failing_since", "failed_at", "is_owner_mailed", "paused_because", "resumes_at")
 
 
 def _forget_failures(endpoint: Endpoint) -> None:
     endpoint.failing_since = endpoint.failed_at = endpoint.resumes_at = None
-    endpoint.is_owner_told, endpoint.paused_because = False, ""
+    endpoint.is_owner_mailed, endpoint.paused_because = False, ""
 
 
 @retried

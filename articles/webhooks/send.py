@@ -27,7 +27,7 @@ _AGENT = "Headline-Webhooks/1"
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, or what went wrong."""
+    """What came back, or the error."""
 
     ms: int
     code: int | None = None

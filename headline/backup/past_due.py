@@ -248,7 +248,7 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
 
 
 def _forget_past_of_webhooks() -> None:
-    """Let no webhook hear of what is past: whoever enables one again may have it replayed."""
+    """Let no webhook hear of what is past: a user who enables one again may have it replayed."""
     if not (Endpoint.objects.exists() or EventSink.objects.exists()):
         return
     catch_up_completely()

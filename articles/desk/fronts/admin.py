@@ -39,7 +39,7 @@ View = Callable[..., HttpResponse]
 
 @admin.register(Front)
 class FrontAdmin(ModelAdmin):
-    """Fronts, which whoever may publish composes."""
+    """Fronts, which users who may publish compose."""
 
     keeps_history = False  # that of its versions is on its page
 
@@ -334,7 +334,7 @@ class FrontAdmin(ModelAdmin):
             change(version, by=request.user, **values)
         except ArticleError as refusal:
             return self._refused(request, version.front, version, refusal)
-        self.message_user(request, _told(version), messages.SUCCESS)
+        self.message_user(request, _outcome(version), messages.SUCCESS)
         return redirect(_address(version.front, version.number))
 
     def _refused(
@@ -441,7 +441,7 @@ def _placed(draft: FrontVersion, article: Article, *, is_lead: bool) -> list[Ope
     return [Operation(op=OperationKind.ADD_CARD, uuid=uuid4(), block=block.uuid, after=after, values=values)]
 
 
-def _told(version: FrontVersion) -> str:
+def _outcome(version: FrontVersion) -> str:
     """What has become of a version."""
     if waits(version):
         return gettext("Readers see this version once another person has approved it.")

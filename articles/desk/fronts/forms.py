@@ -81,7 +81,7 @@ class CardForm(PartForm):
     url = LineFormField(
         label=gettext_lazy("Address"), max_length=ADDRESS_LENGTH, required=False, widget=UnfoldAdminTextInputWidget
     )
-    picture = forms.ChoiceField(
+    image_choice = forms.ChoiceField(
         label=gettext_lazy("Image"),
         choices=[
             (COVER, gettext_lazy("The cover of the article")),
@@ -130,8 +130,8 @@ class CardForm(PartForm):
     def clean(self) -> dict[str, Any]:
         """Another image needs to be chosen."""
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("picture") == OWN and not cleaned.get("image"):
-            self.add_error("picture", _("Choose an image, or another answer."))
+        if cleaned.get("image_choice") == OWN and not cleaned.get("image"):
+            self.add_error("image_choice", _("Choose an image, or another answer."))
         return cleaned
 
     def values(self) -> Mapping[str, Any]:
@@ -140,8 +140,8 @@ class CardForm(PartForm):
         names = ("headline", "kicker", "summary", "url", "size", "shows_from", "shows_until")
         return {
             **{name: cleaned[name] for name in names if name in cleaned},
-            "image": cleaned["image"] if cleaned["picture"] == OWN else None,
-            "no_image": cleaned["picture"] == NONE,
+            "image": cleaned["image"] if cleaned["image_choice"] == OWN else None,
+            "no_image": cleaned["image_choice"] == NONE,
             "sublinks": list(self._links()),
         }
 
@@ -203,13 +203,13 @@ class BlockForm(PartForm):
 
 def _initial(card: Card, base: int) -> dict[str, Any]:
     names = ("headline", "kicker", "summary", "url", "size", "shows_from", "shows_until")
-    picture = NONE if card.no_image else OWN if card.image_id else COVER
+    image_choice = NONE if card.no_image else OWN if card.image_id else COVER
     links = {}
     for number, link in enumerate(card.sublinks):
         links[f"link_{number}"] = str(link.get("article") or link.get("url") or "")
         links[f"text_{number}"] = str(link.get("headline") or "")
     chosen = {name: getattr(card, name) for name in names}
-    return {**chosen, **links, "picture": picture, "image": card.image_id, "base": base}
+    return {**chosen, **links, "image_choice": image_choice, "image": card.image_id, "base": base}
 
 
 def _stored(row: Any, name: str) -> Any:

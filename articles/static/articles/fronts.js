@@ -102,7 +102,7 @@
     // The choice of an image
     const prepare = (editor) => {
         const [choice, image, button, shown] = [
-            "[name=picture]", "[name=image]", "[data-pick-image]", "[data-chosen]",
+            "[name=image_choice]", "[name=image]", "[data-pick-image]", "[data-chosen]",
         ].map((selector) => editor.querySelector(selector));
         if (!choice) return;
         const update = () => {

@@ -276,7 +276,7 @@ def test_who_may_delete_its_article_may_delete_it(client: Client) -> None:
     assert not Article.objects.exists()
 
 
-def test_each_state_is_told_by_the_condition_that_readers_have() -> None:
+def test_each_state_is_decided_by_the_condition_that_readers_have() -> None:
     article = scheduled(publish_at=soon(hours=1))
     alert = alert_of(article, lasts=timedelta(minutes=20))
     instant, moment = article.publish_at, timedelta(microseconds=1)

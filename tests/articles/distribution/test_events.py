@@ -32,7 +32,7 @@ def alice() -> User:
     return make_editor()
 
 
-def told(**about: Any) -> list[str]:
+def kinds_of(**about: Any) -> list[str]:
     """The kinds of all events, in the order of their numbers, which have no gaps."""
     catch_up_completely()
     events = list(Event.objects.order_by("seq"))
@@ -42,7 +42,7 @@ def told(**about: Any) -> list[str]:
 
 def of_article(article: Article) -> list[str]:
     """The kinds of the events about an article; a release may have its number."""
-    told()
+    kinds_of()
     events = Event.objects.of_articles().filter(object_id=article.pk).order_by("seq")
     return list(events.values_list("kind", flat=True))
 
@@ -65,7 +65,7 @@ def test_each_transition_that_readers_notice_is_an_event_of_its_transaction(alic
     publishing.retract(article, by=alice, notice="Invented.")
     expected = [Kind.PUBLISHED, Kind.UPDATED, Kind.CORRECTED, Kind.UNPUBLISHED, Kind.REPUBLISHED, Kind.RETRACTED]
     assert list(Event.objects.order_by("pk").values_list("kind", flat=True)) == expected  # before the sequencer came
-    assert told(object_id=article.pk) == expected
+    assert kinds_of(object_id=article.pk) == expected
     revisions = list(Event.objects.order_by("seq").values_list("revision", flat=True))
     assert revisions == sorted(revisions)
     assert len(set(revisions)) == 3
@@ -77,7 +77,7 @@ def test_an_event_is_rolled_back_with_its_change(alice: User) -> None:
         publishing.publish_now(article, by=alice)
         assert Event.objects.exists()
         raise RuntimeError
-    assert (told(), AuditEntry.objects.filter(action="publish_now").exists()) == ([], False)
+    assert (kinds_of(), AuditEntry.objects.filter(action="publish_now").exists()) == ([], False)
 
 
 def test_the_newsroom_hears_of_schedules(alice: User) -> None:
@@ -88,8 +88,8 @@ def test_the_newsroom_hears_of_schedules(alice: User) -> None:
     publishing.reschedule_many([two], shift=timedelta(hours=1), by=alice)
     publishing.unschedule(one, by=alice)
     publishing.retract(two, by=alice, notice="No.")
-    assert told(object_id=one.pk) == [Kind.SCHEDULED, Kind.UNSCHEDULED]
-    assert told(object_id=two.pk) == [Kind.SCHEDULED, Kind.SCHEDULED, Kind.UNSCHEDULED]  # readers never saw it
+    assert kinds_of(object_id=one.pk) == [Kind.SCHEDULED, Kind.UNSCHEDULED]
+    assert kinds_of(object_id=two.pk) == [Kind.SCHEDULED, Kind.SCHEDULED, Kind.UNSCHEDULED]  # readers never saw it
     planned = Event.objects.filter(object_id=two.pk, kind=Kind.SCHEDULED).order_by("seq")
     assert [event.planned_at for event in planned] == [at, at + timedelta(hours=1)]
 
@@ -97,17 +97,17 @@ def test_the_newsroom_hears_of_schedules(alice: User) -> None:
 def test_an_approval_with_a_time_schedules(alice: User) -> None:
     article = make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=1), author=alice)
     publishing.approve(article, by=make_editor("bob"), revision=article.revisions.latest("number").number)
-    assert told() == [Kind.SCHEDULED]
+    assert kinds_of() == [Kind.SCHEDULED]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_a_worker_publishes_has_its_planned_time() -> None:
     for number in range(3):
         make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=-5))
-    assert told() == [Kind.PUBLISHED] * 3  # the clock has shown them
+    assert kinds_of() == [Kind.PUBLISHED] * 3  # the clock has shown them
     run_due(10)
     assert Article.objects.filter(status=Status.PUBLISHED).count() == 3
-    assert told() == [Kind.PUBLISHED] * 3
+    assert kinds_of() == [Kind.PUBLISHED] * 3
     for event in Event.objects.all():
         article = Article.objects.get(pk=event.object_id)
         assert article.publish_at
@@ -122,52 +122,52 @@ def test_an_update_that_is_due_has_the_instant_at_which_readers_saw_it(alice: Us
     Update.objects.filter(article=article).update(publish_at=at, updated_at=soon(seconds=-9))
     with transaction.atomic():
         publishing.update_due([article.pk])
-    assert told() == [Kind.PUBLISHED, Kind.CORRECTED]
+    assert kinds_of() == [Kind.PUBLISHED, Kind.CORRECTED]
     event = Event.objects.get(kind=Kind.CORRECTED)
     assert (event.planned_at, event.happened_at, event.revision) == (at, at, 2)
 
 
-def test_an_instant_that_only_the_clock_has_shown_is_told_once_however_late_the_worker_is(alice: User) -> None:
+def test_an_instant_that_only_the_clock_has_shown_has_one_event_however_late_the_worker_is(alice: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(days=1))
-    assert told() == [Kind.SCHEDULED]
+    assert kinds_of() == [Kind.SCHEDULED]
     at = read_database_clock()
     move_times(article, publish_at=at)
-    assert told() == [Kind.SCHEDULED, Kind.PUBLISHED]
+    assert kinds_of() == [Kind.SCHEDULED, Kind.PUBLISHED]
     publishing.publish_due([article.pk])
-    assert told() == [Kind.SCHEDULED, Kind.PUBLISHED]
+    assert kinds_of() == [Kind.SCHEDULED, Kind.PUBLISHED]
     assert Event.objects.get(kind=Kind.PUBLISHED).planned_at == at
 
 
-def test_a_publication_that_is_dated_later_is_told_once(alice: User) -> None:
-    """Dating by the commit changes the instant of what the clock has shown meanwhile."""
+def test_a_publication_that_is_dated_later_has_one_event(alice: User) -> None:
+    """Dating by the commit changes the instant of what the clock has shown before."""
     article = make_article(status=APPROVED, publish_at=soon(seconds=-5))
-    assert told() == [Kind.PUBLISHED]
+    assert kinds_of() == [Kind.PUBLISHED]
     Article.objects.filter(pk=article.pk).update(cleared_at=soon(seconds=-1))
     publishing.publish_due([article.pk])
     assert Event.objects.unnumbered().count() == 1
-    assert told() == [Kind.PUBLISHED]
+    assert kinds_of() == [Kind.PUBLISHED]
 
 
-def test_what_other_programs_change_is_told_as_well() -> None:
+def test_what_other_programs_change_has_events_as_well() -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-5))
     for values in ({}, {"title": "New"}, {"status": Status.UNPUBLISHED}, {"status": Status.PUBLISHED}):
         Article.objects.filter(pk=article.pk).update(**values)
         catch_up()
     article.delete()
     expected = [Kind.PUBLISHED, Kind.UPDATED, Kind.UNPUBLISHED, Kind.REPUBLISHED, Kind.UNPUBLISHED]
-    assert told() == expected
+    assert kinds_of() == expected
     assert Event.objects.in_feed().get().state == Event.State.DELETED
 
 
-def test_a_release_and_its_members_are_told_and_rolled_back(alice: User) -> None:
+def test_a_release_and_its_members_have_events_and_are_rolled_back(alice: User) -> None:
     new, old, gone = make_article("New", status=APPROVED), make_article("Old", status=APPROVED), make_article("Gone")
     for article in (old, gone):
         Article.objects.filter(pk=article.pk).update(status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    told()
+    kinds_of()
     release = make_release(new, with_update(Article.objects.get(pk=old.pk), alice, "It was wrong."), by=alice)
     releases.add_member(release, article=Article.objects.get(pk=gone.pk), action="unpublish", by=alice)
     releases.publish_release_now(release, by=alice)
-    assert told(payload={"release": release.pk}) == [Kind.PUBLISHED, Kind.CORRECTED, Kind.UNPUBLISHED]
+    assert kinds_of(payload={"release": release.pk}) == [Kind.PUBLISHED, Kind.CORRECTED, Kind.UNPUBLISHED]
     releases.roll_back_release(Release.objects.get(), by=alice)
     of_release = Event.objects.filter(kind__startswith="release.").order_by("seq")
     assert of_article(new)[-1] == Kind.UNPUBLISHED
@@ -176,7 +176,7 @@ def test_a_release_and_its_members_are_told_and_rolled_back(alice: User) -> None
     assert [event.kind for event in of_release] == [Kind.RELEASE_PUBLISHED, Kind.RELEASE_ROLLED_BACK]
 
 
-def test_each_version_of_a_front_is_told_once_when_readers_get_it() -> None:
+def test_each_version_of_a_front_has_one_event_when_readers_get_it() -> None:
     """By the clock, and also where its transaction ended after a later look."""
     catch_up()
     make_front(make_article(status=APPROVED, publish_at=soon(hours=-2)), live_from=soon(minutes=-1))

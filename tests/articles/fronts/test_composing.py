@@ -376,7 +376,7 @@ def test_a_scheduled_version_may_still_be_edited() -> None:
     assert draft.shown["state"] == "scheduled"
 
 
-def test_whoever_may_not_publish_articles_may_not_compose() -> None:
+def test_users_who_may_not_publish_articles_may_not_compose() -> None:
     version = make_front(live("One"), size=1, live_from=soon(hours=1))
     author = Composer(make_member(Role.AUTHOR), version.front_id, version.pk)
     assert author.client.post(FRONTS, {"language": "en"}).status_code == 403
@@ -437,7 +437,7 @@ def test_under_the_two_person_rule_another_person_approves_what_readers_will_see
     assert draft.post("unschedule").json()["state"] == "draft"
 
 
-def test_an_edit_takes_back_the_wish_for_approval(settings: Any) -> None:
+def test_an_edit_cancels_the_request_for_approval(settings: Any) -> None:
     settings.ARTICLES_TWO_PERSON_RULE = True
     live("One")
     draft = Composer.start(make_editor())

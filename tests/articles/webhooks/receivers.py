@@ -52,7 +52,7 @@ def receiving(settings: Any) -> Iterator[Receiver]:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length).decode()
             if len(body.encode()) < length:
-                return  # its sender was killed before it had sent all
+                return  # its sender, a killed process, has not sent all
             receiver.requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
             if callable(receiver.answer):
                 receiver.answer(self)

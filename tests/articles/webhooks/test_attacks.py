@@ -89,7 +89,7 @@ def test_who_may_not_let_webhooks_hear_of_what_is_not_out_does_not_lead_it_elsew
     assert Endpoint.objects.get().url == "https://example.org/"
 
 
-def test_what_waits_is_not_told_once_a_webhook_may_not_hear_of_it(receiver: Receiver, olga: User) -> None:
+def test_what_waits_is_not_sent_once_a_webhook_may_not_hear_of_it(receiver: Receiver, olga: User) -> None:
     endpoint = make_endpoint(receiver.url, hears_newsroom=True)
     make_article("Secret merger", status=APPROVED, publish_at=soon(hours=1))
     receiver.answer = 500
@@ -140,7 +140,7 @@ def test_a_name_with_many_addresses_takes_no_longer_than_others(monkeypatch: pyt
     assert dispatch._LONGEST_CHUNK + attempt < dispatch.LEASE.total_seconds()
 
 
-def test_a_publication_that_was_undone_tells_nobody_when_it_is_planned_now(receiver: Receiver) -> None:
+def test_a_publication_that_was_undone_does_not_disclose_its_new_plan(receiver: Receiver) -> None:
     make_endpoint(receiver.url)
     alice = make_editor()
     later = soon(hours=5)
@@ -154,7 +154,7 @@ def test_a_publication_that_was_undone_tells_nobody_when_it_is_planned_now(recei
         assert body["data"]["planned_at"] is None or body["data"]["planned_at"] < f"{soon(minutes=1):%Y-%m-%dT%H:%M}"
 
 
-def test_a_plan_that_is_left_from_before_is_not_told(receiver: Receiver) -> None:
+def test_a_plan_that_is_left_from_before_is_not_sent(receiver: Receiver) -> None:
     """An article that waited for a second publication, and was retracted."""
     endpoint = make_endpoint(receiver.url)
     published()
@@ -178,7 +178,7 @@ def test_a_webhook_whose_only_channel_is_deleted_does_not_hear_of_all(receiver: 
     assert states == [(False, "channel"), (True, "")]
 
 
-def test_a_lease_from_before_the_clock_was_set_back_holds_nobody_up(receiver: Receiver) -> None:
+def test_a_lease_from_before_the_clock_was_set_back_delays_no_delivery(receiver: Receiver) -> None:
     make_endpoint(receiver.url, leased_until=soon(hours=1), lease_token="of the dead")
     published()
     drain()
@@ -217,7 +217,7 @@ def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
             eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
 
 
-def test_what_was_prepared_some_time_ago_is_prepared_anew(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_prepared_some_time_ago_is_prepared_again(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quick receiver gets much at once; it turns slow, and an article is retracted before its message is sent."""
     assert dispatch._LONGEST_CHUNK <= 1
     monkeypatch.setattr(dispatch, "_QUICK", 100)
@@ -244,6 +244,6 @@ def test_what_was_prepared_some_time_ago_is_prepared_anew(receiver: Receiver, mo
     turned.set()
     thread.join()
     drain()
-    told = [body for body in receiver.bodies if body["data"]["object"] == last.pk]
-    assert {body["data"]["state"] for body in told} == {"retracted"}
-    assert not any("article" in body["data"] for body in told)
+    sent = [body for body in receiver.bodies if body["data"]["object"] == last.pk]
+    assert {body["data"]["state"] for body in sent} == {"retracted"}
+    assert not any("article" in body["data"] for body in sent)

@@ -22,7 +22,7 @@ from articles import publishing, releases
 from articles.audit import NewEvent, write_events
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead, PendingChange
 from articles.webhooks import dispatch, drain, send, send_events
-from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, PAUSES, TELL_AFTER, Dispatcher, take
+from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, MAIL_AFTER, PAUSES, Dispatcher, take
 from articles.webhooks.signing import new_secret
 from scheduling import registry
 from scheduling.database import read_database_clock
@@ -93,7 +93,7 @@ def test_a_publication_arrives_signed_with_its_lateness(receiver: Receiver, sett
     assert Delivery.objects.get().state == State.DELIVERED
 
 
-def test_what_is_not_out_is_told_only_to_those_who_may_hear_it_and_without_a_word(receiver: Receiver) -> None:
+def test_what_is_not_out_is_sent_only_to_those_who_may_hear_it_and_without_a_word(receiver: Receiver) -> None:
     public, newsroom = make_endpoint(receiver.url), make_endpoint(receiver.url, hears_newsroom=True, is_full=True)
     make_article("Secret merger", status=APPROVED, publish_at=soon(hours=1))
     drain()
@@ -142,8 +142,8 @@ def test_a_publication_that_was_retracted_before_it_is_sent_is_never_said(receiv
     receiver.requests.clear()
     drain()
     assert set(receiver.kinds) == {Kind.RETRACTED}
-    told = {body["data"].get("instead_of") for body in receiver.bodies}
-    assert told == {None, Kind.PUBLISHED}
+    reasons = {body["data"].get("instead_of") for body in receiver.bodies}
+    assert reasons == {None, Kind.PUBLISHED}
     assert not any("Bridge" in body or "bridge" in body for _headers, body in receiver.requests)
 
 
@@ -186,7 +186,7 @@ def test_two_secrets_are_valid_for_a_day_after_a_rotation(receiver: Receiver) ->
         Webhook(old).verify(body, headers)
 
 
-def test_a_receiver_that_is_gone_pauses_the_webhook_and_its_owner_is_told(receiver: Receiver, alice: User) -> None:
+def test_a_receiver_that_is_gone_pauses_the_webhook_and_its_owner_gets_a_mail(receiver: Receiver, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(email="alice@example.org")
     make_endpoint(receiver.url, owner=alice)
     receiver.answer = 410
@@ -224,13 +224,13 @@ def test_the_owner_gets_two_mails_however_many_deliveries_fail(receiver: Receive
     drain()
     assert mail.outbox == []
     for _day in range(7):
-        let_pass(TELL_AFTER)
+        let_pass(MAIL_AFTER)
         published("Another")
         drain()
     assert len(mail.outbox) == 2
     endpoint = Endpoint.objects.get()
     assert (endpoint.enabled, endpoint.paused_because) == (False, "failing")
-    assert DISABLE_AFTER == 5 * TELL_AFTER
+    assert DISABLE_AFTER == 5 * MAIL_AFTER
 
 
 def test_a_success_ends_the_time_of_failures(receiver: Receiver) -> None:
@@ -296,7 +296,7 @@ def test_pages_of_events_for_others_do_not_hide_those_that_follow(
     assert Endpoint.objects.get().position == FeedHead.objects.get().sequence
 
 
-def test_a_front_that_has_gone_live_is_told_with_its_address(receiver: Receiver) -> None:
+def test_a_front_that_has_gone_live_is_sent_with_its_address(receiver: Receiver) -> None:
     make_endpoint(receiver.url)
     make_front(live_from=soon(seconds=-1))
     drain()
@@ -434,7 +434,7 @@ def test_two_processes_do_not_send_to_an_endpoint_at_once() -> None:
     assert take(endpoint.pk) is None
 
 
-def test_without_endpoints_events_wait_for_nobody() -> None:
+def test_without_endpoints_events_are_not_kept() -> None:
     published()
     assert Dispatcher().look(Ending()) == 1.0
     assert not Event.objects.exists()

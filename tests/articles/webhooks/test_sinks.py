@@ -82,8 +82,8 @@ def test_a_sink_gets_each_event_with_its_id_in_order_and_nothing_of_the_past(sin
     publishing.republish(article, by=alice)
     drain()
     found = sink()
-    told = Event.objects.filter(object_id=article.pk).exclude(kind=Event.Kind.SCHEDULED).order_by("seq")
-    assert [one for one, _body in found] == [f"evt_{event.seq}" for event in told]
+    public = Event.objects.filter(object_id=article.pk).exclude(kind=Event.Kind.SCHEDULED).order_by("seq")
+    assert [one for one, _body in found] == [f"evt_{event.seq}" for event in public]
     assert json.loads(found[0][1])["data"]["article"]["title"] == "Bridge"
     assert "Later" not in str(found)
     drain()

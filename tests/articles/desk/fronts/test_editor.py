@@ -97,7 +97,7 @@ def test_a_card_is_edited_and_only_what_was_changed_is_stored(desk: Client) -> N
     form = desk.get(address)
     assert 'placeholder="One"' in form.text and 'placeholder="Old summary"' in form.text
     data = {
-        "base": "0", "headline": "Override", "kicker": "", "summary": "", "picture": "own", "image": str(own.pk),
+        "base": "0", "headline": "Override", "kicker": "", "summary": "", "image_choice": "own", "image": str(own.pk),
         "size": "large", "shows_from": "2031-01-02 07:00", "shows_from_zone": "Europe/Berlin",
         "link_0": f"/article/{story.pk}/one/", "text_0": "Read on", "link_1": "https://example.org/", "text_1": "Live",
     }  # fmt: skip
@@ -122,7 +122,7 @@ def test_the_same_card_edited_by_two_shows_both_and_keeps_what_was_typed(desk: C
     page = start(desk)
     card = Card.objects.get()
     address = f"{LIST}version/{page.context['version'].pk}/card/{card.uuid}/"
-    values = {"base": "0", "picture": "cover", "size": "normal"}
+    values = {"base": "0", "image_choice": "cover", "size": "normal"}
     assert desk_of(make_editor("bob")).post(address, {**values, "headline": "By Bob"}).status_code == 302
     both = desk.post(address, {**values, "headline": "By Alice"})
     assert both.status_code == 409

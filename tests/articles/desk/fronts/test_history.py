@@ -19,7 +19,7 @@ def desk() -> Client:
     return desk_of(make_editor())
 
 
-def test_two_versions_are_compared_as_pictures_and_as_text(desk: Client) -> None:
+def test_two_versions_are_compared_as_readers_see_them_and_as_text(desk: Client) -> None:
     old = make_front(Card(article=live("One"), headline="Before"), live("Two"), live("Three"), size=3)
     draft = desk.post(f"{LIST}{old.front_id}/start/", follow=True).context["version"]
     cards = list(Card.objects.filter(block__version=draft).order_by("position"))
