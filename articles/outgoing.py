@@ -92,4 +92,4 @@ def connect(addresses: Sequence[Resolved], timeout: float) -> socket.socket:
                 raise
         else:
             return connected
-    raise OSError("the name has no address")
+    raise socket.gaierror(socket.EAI_NONAME)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiWebhook
 
 from articles.models import Event
@@ -14,7 +16,7 @@ _TEXT_OR_NULL = {"type": ["string", "null"]}
 
 _ARTICLE = {
     "type": "object",
-    "description": "With headline and summary, while readers see it.",
+    "description": _("With headline and summary, while readers see it."),
     "required": ["title", "summary", "byline", "channel", "tags", "language", "api"],
     "properties": {
         "title": {"type": "string"},
@@ -37,18 +39,18 @@ MESSAGE: dict[str, Any] = {
             "type": "object",
             "required": ["attempt", "late_ms"],
             "properties": {
-                "object": {"type": "integer", "description": "The id of the article, release or front."},
+                "object": {"type": "integer", "description": _("The id of the article, release or front.")},
                 "revision": {"type": ["integer", "null"]},
                 "planned_at": _INSTANT_OR_NULL,
                 "happened_at": _INSTANT_OR_NULL,
-                "late_ms": {"type": "integer", "description": "From the event to this attempt."},
+                "late_ms": {"type": "integer", "description": _("From the event to this attempt.")},
                 "attempt": {"type": "integer", "minimum": 1},
-                "release": {"type": "integer", "description": "With which it happened."},
+                "release": {"type": "integer", "description": _("With which it happened.")},
                 "state": {"type": "string", "enum": Event.State.values},
                 "url": _TEXT_OR_NULL,
-                "front": {"type": "string", "description": "The slug of a front."},
+                "front": {"type": "string", "description": _("The slug of a front.")},
                 "published_at": _INSTANT_OR_NULL,
-                "instead_of": {"type": "string", "description": "What happened, and is not true any more."},
+                "instead_of": {"type": "string", "description": _("What happened, and is not true any more.")},
                 "article": _ARTICLE,
             },
         },
@@ -73,7 +75,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-def _header(name: str, description: str) -> dict[str, Any]:
+def _header(name: str, description: Promise) -> dict[str, Any]:
     return {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": description}
 
 
@@ -82,21 +84,21 @@ WEBHOOK = OpenApiWebhook(
     decorator={
         "post": {
             "operationId": "event",
-            "summary": "An event",
-            "description": "Signed as in Standard Webhooks, and sent at least once.",
+            "summary": _("An event"),
+            "description": _("Signed as in Standard Webhooks, and sent at least once."),
             "parameters": [
-                _header("webhook-id", "The same in each attempt."),
-                _header("webhook-timestamp", "Of this attempt, in seconds since 1970."),
-                _header("webhook-signature", "`v1,` and a signature; during a rotation two, separated by a space."),
+                _header("webhook-id", _("The same in each attempt.")),
+                _header("webhook-timestamp", _("Of this attempt, in seconds since 1970.")),
+                _header("webhook-signature", _("`v1,` and a signature; during a rotation two, separated by a space.")),
             ],
             "requestBody": {
                 "required": True,
                 "content": {"application/json": {"schema": MESSAGE, "examples": {"published": {"value": EXAMPLE}}}},
             },
             "responses": {
-                "2XX": {"description": "The receiver has it."},
-                "410": {"description": "The receiver is gone: the webhook is paused."},
-                "429": {"description": "Sent again after `Retry-After`, as are all other events."},
+                "2XX": {"description": _("The receiver has it.")},
+                "410": {"description": _("The receiver is gone: the webhook is paused.")},
+                "429": {"description": _("Sent again after `Retry-After`, as are all other events.")},
             },
         }
     },

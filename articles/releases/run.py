@@ -79,7 +79,7 @@ def settle_release_of(article: Article) -> bool:
     # The order is the release first, so this one does not wait while it has an article.
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None or not _lock_members(release, time.monotonic() + PATIENCE):
-        raise Collision("the release of the article is being published")
+        raise Collision(release_id)
     if release.status == Release.Status.SCHEDULED:
         _settle(release)
     return True

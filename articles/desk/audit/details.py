@@ -106,7 +106,8 @@ def _operations(done: Iterable[Mapping[str, Any]]) -> str:
 def _operation(done: Mapping[str, Any]) -> str:
     name = str(OperationKind(done["op"]).label) if done.get("op") in OperationKind else str(done.get("op"))
     texts = [str(value) for name, value in (done.get("values") or {}).items() if value and isinstance(value, str)]
-    return f"{name}: {gettext(', ').join(f'“{text}”' for text in texts)}" if texts else name
+    quoted = gettext(", ").join(f"“{text}”" for text in texts)
+    return f"{name}: {quoted}" if texts else name
 
 
 def _values(values: Mapping[str, Any]) -> str:
