@@ -170,9 +170,12 @@ def record_many(
     """
     more, pairs = details or {}, list(changes)
     entries = [
-        entry(action, article, by=by, before=before, release=release, details=more.get(article.pk))
+        entry(
+            action, article, by=by, before=before, release=release, details=more.get(article.pk),
+            revision=article.revision if action == Action.UPDATED else None,
+        )
         for article, before in pairs
-    ]
+    ]  # fmt: skip
     _store(entries, events_of(entries, [article for article, _before in pairs]))
 
 

@@ -171,7 +171,7 @@ def is_as_seen(article: Article, seen: datetime) -> bool:
     last = (
         AuditEntry.objects.of(article).exclude(action__in=(*ANNOTATING, Action.PUBLISHED, Action.UNPUBLISHED)).first()
     )
-    if last is None or last.action != Action.UPDATED or last.user_id is not None or article.changed_at > last.at:
+    if last is None or last.action != Action.UPDATED or last.user_id is not None or last.revision != article.revision:
         return False
     return _moment(last.details.get(WENT_LIVE_OVER)) == seen
 

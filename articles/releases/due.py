@@ -107,6 +107,8 @@ class _Composition:
         """The approved text of an update replaces that of its article; its draft stays."""
         self._texts.append((update.article, cast(Revision, update.approved)))
         self._since[update.article_id] = at or update.due_since
+        # As the editor has it, who may have opened the article before its instant: no conflict with what is shown then.
+        self._change(self._articles, update.article_id, updated_at=max(update.article.updated_at, update.updated_at))
         if update.draft_id is None:
             self._dropped.append(update.pk)
         else:

@@ -25,7 +25,7 @@ from articles.exceptions import (
     WrongState,
 )
 from articles.limits import BODY_LENGTH
-from articles.models import Article, AuditEntry, Channel, Notification, Revision, Tag, Text
+from articles.models import Article, AuditEntry, Channel, Notification, Revision, Tag, Text, Update
 from articles.models.revision import Immutable
 from articles.publishing.tags import rename_tag
 from articles.task_types import UPDATE
@@ -510,9 +510,10 @@ def with_update(number: int, editor: User, channel: Channel) -> Article:
     publishing.edit(article, by=editor, changes=changes, correction=f"Old {number} was wrong.")
     publishing.submit(article, by=editor)
     approve(article)
-    publishing.schedule_update(article, publish_at=soon(seconds=-1), by=editor)
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=editor)
     if number % 2:
         publishing.edit(article, by=editor, changes={"title": f"Newest {number}"})
+    Update.objects.filter(article=article).update(publish_at=soon(seconds=-1))
     return article
 
 
