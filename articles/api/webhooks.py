@@ -151,12 +151,10 @@ class EndpointViewSet(ScreenViewSet):
         operation_id="desk_webhooks_deliveries", summary="The log of a webhook, newest first",
         responses=DeliverySerializer(many=True),
     )  # fmt: skip
-    @action(detail=True, methods=["get"], url_path="deliveries")
+    @action(detail=True, methods=["get"], ordering=("-id",), parameters=["cursor", "page_size"])
     def deliveries(self, request: Request, pk: int) -> Response:
         """With what was sent, and what came back."""
-        rows = self.get_object().deliveries.select_related("event")
-        self.ordering = ("-id",)
-        page = self.paginate_queryset(rows)
+        page = self.paginate_queryset(self.get_object().deliveries.select_related("event"))
         return self.get_paginated_response(DeliverySerializer(page, many=True).data)
 
     @extend_schema(

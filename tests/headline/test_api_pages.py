@@ -13,6 +13,8 @@ from articles.models import (
     Alert,
     Article,
     ArticleTemplate,
+    Delivery,
+    Endpoint,
     Front,
     FrontVersion,
     Image,
@@ -66,6 +68,8 @@ def article(root: User) -> Article:
         Notification.objects.create(user=root, kind="approved", article_title="A", at=past)
         make_preview_link(first, by=root, lasts=timedelta(days=1))
         start_bulk_action(gather_articles(Transition.SUBMIT, [(first.pk, "A")], by=root))
+    webhooks = [Endpoint.objects.create(pk=first.pk + number, url="https://example.com") for number in range(2)]
+    Delivery.objects.bulk_create(Delivery(endpoint=webhooks[0], object_id=first.pk, due_at=past) for _number in "ab")
     front = Front.objects.create(pk=first.pk, slug="en", language="en")
     Front.objects.create(slug="zh-hans", language="zh-hans")
     FrontVersion.objects.bulk_create(FrontVersion(front=front, number=number) for number in range(2))

@@ -27,6 +27,7 @@ from articles.models import (
     BulkAction,
     Card,
     Channel,
+    Endpoint,
     Front,
     FrontVersion,
     Image,
@@ -148,6 +149,7 @@ def transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield from newsroom_steps()
     yield from proposed_steps()
     yield from front_steps()
+    yield from webhook_steps()
     yield from people_steps()
     yield from bulk_steps()
     yield from task_steps()
@@ -344,6 +346,19 @@ def people_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_notifications_read", None, {"ids": [str(notification.pk)]}, 200
     yield "desk_notifications_choices_retrieve", None, None, 200
     yield "desk_notifications_choices_partial_update", None, {"mail": ["failed"]}, 200
+
+
+def webhook_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
+    yield "desk_webhooks_create", None, {"url": "https://8.8.8.8/hook", "kinds": ["article.published"]}, 201
+    webhook = Endpoint.objects.get().pk
+    yield "desk_webhooks_list", None, None, 200
+    yield "desk_webhooks_retrieve", webhook, None, 200
+    yield "desk_webhooks_partial_update", webhook, {"description": "Search"}, 200
+    yield "desk_webhooks_test", webhook, None, 202
+    yield "desk_webhooks_deliveries", webhook, None, 200
+    yield "desk_webhooks_replay", webhook, {"since": NOON}, 202
+    yield "desk_webhooks_rotate_secret", webhook, None, 200
+    yield "desk_webhooks_destroy", webhook, None, 204
 
 
 def bulk_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
