@@ -41,7 +41,7 @@ VIEWS_OF_READERS = frozenset(
 )  # fmt: skip
 """The names of the readers' addresses."""
 
-_OF_READERS = re.compile(r'(<a (?!class="live")[^>]*?\bhref=")(/(?!admin/|api/|media/|static/)[^"#]*)')
+_OF_READERS = re.compile(r'(<a (?!class="live")[^<>]*?\bhref=")(/(?!admin/|api/|media/|static/)[^"#]*)')
 """Links between readers' pages."""
 
 _OF_CACHES = ("ETag", "Last-Modified", "Cache-Tag", HEADER)
