@@ -199,7 +199,7 @@ MUTANTS = (
     _mutant(
         "a saved article has its task",
         "articles/publishing/store.py",
-        "    sync_tasks_of(stored, now=stored.now.replace(tzinfo=UTC))\n",
+        "    sync_tasks_of(stored, now=now)\n",
         "",
         LATE,
         scenario=scenarios.scheduled,

@@ -21,6 +21,8 @@ _CLOCK = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) / 1000000e
 _THINGS = (
     "(SELECT CONCAT('articles.publish ', id) AS name FROM articles_article WHERE status = 9 UNION ALL"
     " SELECT CONCAT('live ', id) FROM articles_article WHERE status IN (4, 8, 9) AND goes_live_at <= SYSDATE(6)"
+    " UNION SELECT CONCAT('live ', article_id) FROM articles_releasemember JOIN articles_release AS due"
+    " ON due.id = release_id WHERE action = 'publish' AND due.status = 'scheduled' AND due.publish_at <= SYSDATE(6)"
     " UNION ALL SELECT CONCAT('articles.release ', id) FROM articles_release WHERE status = 'published'"
     " UNION ALL SELECT CONCAT('articles.update ', article_id) FROM articles_correction) AS things"
 )

@@ -234,7 +234,7 @@ def logged(trial: Trial, pattern: str) -> float:
 
 
 def assert_dated(publications: Sequence[Publication], shown: Any, live: Mapping[int, Span]) -> None:
-    """Articles are dated from when readers' pages have them, the others by their commit."""
+    """Everything is dated by the instant from which readers' pages have it."""
     found = {(one.task_type, one.key): one for one in publications}
     for article, at in shown["articles"].items():
         if int(article) in live:
@@ -243,8 +243,8 @@ def assert_dated(publications: Sequence[Publication], shown: Any, live: Mapping[
             assert at == pytest.approx(own.due if own else shown["releases"]["1"], abs=1e-5)
             assert unseen <= at, f"article {article} is dated {unseen - at:.6f} s too early"
     release, update = found[RELEASE, 1], next(one for one in publications if one.task_type == UPDATE)
-    assert shown["releases"] == {"1": pytest.approx(release.executed, abs=1e-5)}
-    assert [*shown["corrections"], shown["updated"]] == [pytest.approx(update.executed, abs=1e-5)] * 2
+    assert shown["releases"] == {"1": pytest.approx(release.due, abs=1e-5)}
+    assert [*shown["corrections"], shown["updated"]] == [pytest.approx(update.due, abs=1e-5)] * 2
 
 
 def summary(publications: Sequence[Publication], shown: Any) -> str:
