@@ -38,6 +38,9 @@ def _functions(module: str) -> Iterator[Function]:
     return (node for node in ast.walk(_tree(module)) if isinstance(node, Function))
 
 
+REDIS_SINK = "articles/webhooks/redis_stream.py"
+
+
 def _importers(package: str) -> set[str]:
     return {module for module in _modules(*APPS) if package in _imports(_tree(module))}
 
@@ -53,8 +56,8 @@ def test_imports_point_down_only() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_only_the_queue_and_the_connections_of_the_cache_speak_redis() -> None:
-    modules = {"articles/cache/backend.py", "articles/cache/server.py", "scheduling/queues/redis.py"}
+def test_only_queue_cache_and_stream_speak_redis() -> None:
+    modules = {"articles/cache/backend.py", "articles/cache/server.py", "scheduling/queues/redis.py", REDIS_SINK}
     assert _importers("redis") == modules
 
 

@@ -33,6 +33,7 @@ def test_make_alone_lists_every_command_by_purpose() -> None:
         "overload",
         "mutants",
         "fuzz",
+        "previews",
         "growth",
         "api-check",
         "model",

@@ -183,7 +183,7 @@ def test_a_calendar_that_shows_the_same_reads_no_entries(db: None) -> None:
         answer = desk.get(CALENDAR, {"follow": page["version"], "view": "day"})
     assert (answer.status_code, answer.content) == (204, b"")
     assert int(answer.headers["Follow-Next"]) <= page["next"]
-    assert len(queries) < 10
+    assert len(queries) <= 10
     publishing.unschedule(article, by=User.objects.get())
     assert desk.get(page["url"], {"follow": page["version"], "view": "day"}).status_code == 200
     for forged in ("", ".", "x.y.z", page["version"].partition(".")[0], f"{page['version']}.1", "a." + "9" * 99):

@@ -14,14 +14,16 @@ from uuid import UUID, uuid4
 
 import django
 
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402 (models need a Django that is set up)
+
+from articles import fronts  # noqa: E402
+from articles.models import FrontVersion  # noqa: E402
+
 
 def work(name: str, pk: int, count: int) -> dict[str, str]:
     """The uuid and headline of each card that is left, after so many operations."""
-    from django.contrib.auth.models import User  # noqa: PLC0415 (once Django is set up)
-
-    from articles import fronts  # noqa: PLC0415
-    from articles.models import FrontVersion  # noqa: PLC0415
-
     by, version, chance = User.objects.get(username=name), FrontVersion.objects.get(pk=pk), random.Random(name)  # noqa: S311
     block = version.blocks.get().uuid
     own: dict[UUID, str] = {}
@@ -50,5 +52,4 @@ def work(name: str, pk: int, count: int) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    django.setup()
     print(json.dumps(work(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))), flush=True)  # noqa: T201 (its result)
