@@ -243,7 +243,8 @@ def test_a_list_costs_a_fixed_number_of_queries(
         publishing.submit(article, by=alice)
         publishing.soft_lock(article, by=make_editor(f"reviewer{number}"))
     desk.get(URL)  # notes the token's use, which the next minutes do without
-    # what is due, token with user, own and group permissions, articles, tags, releases, the time, review stages, their approvals
+    # what is due, token with user, own and group permissions, articles, tags, releases, the time, review stages, and
+    # their approvals
     with django_assert_max_num_queries(10):
         assert len(desk.get(URL).json()["results"]) == 6
 
