@@ -6,7 +6,7 @@ Probes, metrics, alert rules, system checks and screens read this one list; a pr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -126,13 +126,15 @@ def _is_off_at_a_worker(shown: Figures) -> bool:
 
 
 _CHECK_CLOCKS = _("Run a time service such as chrony on every machine, the database's first: its clock decides.")
+_REFUSED_ADVICE = _("Nothing is lost: tasks are retried every few seconds and complete once this is repaired.")
+_CLOCK_OFF = _("The database's clock differs from this machine's by %(clock_offset_seconds)+.3f seconds.")
 
-
-def _declared() -> Iterator[Problem]:
-    refused_advice = _("Nothing is lost: tasks are retried every few seconds and complete once this is repaired.")
-    for trouble in Trouble:
-        yield Problem("trouble", "workers", True, partial(_is_refused, trouble), trouble.label, refused_advice)
-    yield Problem(
+PROBLEMS = (
+    *(
+        Problem("trouble", "workers", True, partial(_is_refused, trouble), trouble.label, _REFUSED_ADVICE)
+        for trouble in Trouble
+    ),
+    Problem(
         "redis_unreachable",
         "redis",
         False,
@@ -142,80 +144,73 @@ def _declared() -> Iterator[Problem]:
             "Start Redis again or correct REDIS_URL. "
             "Until then tasks run from the database, a quarter of a second late."
         ),
-    )
-    yield Problem(
+    ),
+    Problem(
         "redis_refused",
         "redis",
         False,
         equals("redis", "refused"),
         _("The queue's Redis refuses the user or the password of REDIS_URL."),
         _("Correct REDIS_URL. Until then tasks run from the database, a quarter of a second late."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "redis_full",
         "redis",
         False,
         equals("redis", "full"),
         _("The queue's Redis is full and refuses writes."),
         _("Give it more memory, and the response cache a Redis of its own (REDIS_CACHE_URL)."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "worker_without_redis",
         "workers",
         False,
         _is_without_redis,
         _("A worker works without Redis."),
         _("Start Redis again, or compare the workers' REDIS_URL and network with those of the web servers."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "no_worker",
         "workers",
         True,
         _is_without_worker,
         _("No worker is running."),
         _("Start one with manage.py poll --forever."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "failing",
         "workers",
         False,
         _has("failing"),
         _("Tasks that failed and are retried: %(failing)d."),
         _("manage.py tasks list --status failing shows their errors."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "overdue",
         "workers",
         True,
         _has("overdue"),
         _("Overdue tasks: %(overdue)d."),
         _("manage.py tasks list --status overdue names them. Start more workers if they are busy."),
-    )
-    yield Problem(
+    ),
+    Problem(
         "overdue_unclaimed",
         "workers",
         False,
         _has("overdue_unclaimed"),
         _("Overdue tasks of types that no worker runs: %(overdue_unclaimed)d."),
         _("Start the program that runs them, or cancel them."),
-    )
-    for is_failure in (False, True):
-        yield Problem(
-            "clock_off",
-            "clock",
-            is_failure,
-            partial(_is_off, is_failure=is_failure),
-            _("The database's clock differs from this machine's by %(clock_offset_seconds)+.3f seconds."),
-            _CHECK_CLOCKS,
-        )
-    yield Problem(
+    ),
+    *(
+        Problem("clock_off", "clock", is_failure, partial(_is_off, is_failure=is_failure), _CLOCK_OFF, _CHECK_CLOCKS)
+        for is_failure in (False, True)
+    ),
+    Problem(
         WORKER_CLOCK_OFF,
         "clock",
         False,
         _is_off_at_a_worker,
         _("The clock of a worker's machine differs from the database's."),
         _CHECK_CLOCKS,
-    )
-
-
-PROBLEMS = tuple(_declared())
+    ),
+)
