@@ -14,7 +14,7 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Alert, Article, Card, FrontVersion, Release, Update
+from articles.models import Alert, Article, Release, Update, timed_rows
 from scheduling.database import compiled_once, database_now, read_database_clock
 
 
@@ -71,9 +71,9 @@ def may_show_alert() -> bool:
 
 def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
     """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
-    kinds = _kinds()
-    lasts = (_last(rows, name, since, moment) for rows, name in kinds)
-    firsts = (_first(rows, name, moment) for rows, name in kinds)
+    kinds = timed_rows()
+    lasts = (_last(kind.rows, kind.column, since, moment) for kind in kinds)
+    firsts = (_first(kind.rows, kind.column, moment) for kind in kinds)
     row = Article.objects.order_by("pk").values_list(*lasts, *firsts).first() or ()
     before, after = row[: len(kinds)], row[len(kinds) :]
     return max(filter(None, before), default=None), min(filter(None, after), default=None)
@@ -84,21 +84,8 @@ def _firsts() -> QuerySet[Any]:
     now = database_now()
     found = (Alert.objects.shown(now), Update.objects.due(now), Release.objects.due(now))
     present = (Subquery(rows.values("pk")[:1]) for rows in found)
-    firsts = (_first(rows, name, now) for rows, name in _kinds())
+    firsts = (_first(kind.rows, kind.column, now) for kind in timed_rows())
     return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *present, *firsts)[:1]
-
-
-def _kinds() -> list[tuple[QuerySet[Any], str]]:
-    """What the clock changes, and the column with its instant."""
-    visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
-    return [
-        *((articles, name) for name in ("goes_live_at", "unpublish_at") for articles in visible),
-        *((Alert.objects.open(), name) for name in ("begins", "ends")),
-        (Update.objects.filter(approved__isnull=False), "publish_at"),
-        (Release.objects.scheduled(), "publish_at"),
-        (FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED), "live_from"),
-        *((Card.objects.all(), name) for name in ("shows_from", "shows_until")),
-    ]
 
 
 def _midnight(now: datetime) -> datetime:

@@ -29,6 +29,15 @@ from articles.models.change_feed import (
     PendingChange as PendingChange,
 )
 from articles.models.channel import Channel as Channel, ChannelQuerySet as ChannelQuerySet
+from articles.models.coming import (
+    ChangeKind as ChangeKind,
+    ComingChange as ComingChange,
+    Stop as Stop,
+    coming_changes as coming_changes,
+    number_at as number_at,
+    stops as stops,
+    timed_rows as timed_rows,
+)
 from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
 from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm

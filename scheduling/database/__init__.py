@@ -29,7 +29,7 @@ from scheduling.database.counting import (
     count_up_to as count_up_to,
 )
 from scheduling.database.instances import instance_of_row as instance_of_row
-from scheduling.database.limited_union import in_any as in_any
+from scheduling.database.limited_union import first_rows as first_rows, in_any as in_any
 from scheduling.database.locks import IdList as IdList, among as among, lock_by_ids as lock_by_ids
 from scheduling.database.overlay import Overlay as Overlay, overlaid as overlaid
 from scheduling.database.server_clock import (

@@ -123,6 +123,7 @@ OTHERS = {
     "desk_retry": "tasks_retry",
     "desk_save_view": "desk_views_create",
     "desk_undo_bulk_action": "desk_bulk_actions_undo",
+    "desk_upcoming": "desk_calendar_list",
     "desk_views": "desk_views_list",
     "end_sessions": "desk_users_end_sessions",
     "index": "desk_me_retrieve",

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from articles.desk.dashboard.attention import concerning
 from articles.desk.dashboard.risks import Risk, form_of
-from articles.desk.dashboard.upcoming import RELEASE, UPDATE
-from articles.models import Article, Release, Update, overdue_at
+from articles.models import Article, ChangeKind, Release, Update, overdue_at
 from articles.publishing import Actor
 
 MAX_OVERDUE = 6
@@ -48,7 +47,11 @@ def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     related, texts = ("article", "draft"), ("article__body", "draft__body")
     for update in rows.select_related(*related).defer(*texts)[: MAX_OVERDUE + 1]:
         yield Risk(
-            update.publish_at or now, update.headline, form_of(update.article), _not_approved(update), str(UPDATE)
+            update.publish_at or now,
+            update.headline,
+            form_of(update.article),
+            _not_approved(update),
+            str(ChangeKind.UPDATE.label),
         )
 
 
@@ -59,7 +62,9 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
     failed, late = Release.objects.filter(status=Release.Status.FAILED), Release.objects.overdue(now)
     for release in (*failed.order_by("-publish_at")[:MAX_OVERDUE], *late.order_by("publish_at")[: MAX_OVERDUE + 1]):
         why = release.reason or _("No worker has started it yet.")
-        yield Risk(release.publish_at or release.updated_at, release.name, form_of(release), why, str(RELEASE))
+        yield Risk(
+            release.publish_at or release.updated_at, release.name, form_of(release), why, str(ChangeKind.RELEASE.label)
+        )
 
 
 def _not_approved(text: Article | Update) -> str:

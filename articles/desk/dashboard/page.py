@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from articles.desk.dashboard import attention, engine, risks, upcoming
+from articles.desk.dashboard import attention, engine, risks
 from articles.desk.dashboard.chart import HEIGHT, WIDTH, chart
 from articles.desk.dashboard.overdue import overdue
 from articles.desk.dashboard.recent import recently_published
 from articles.desk.review.proposed_changes import waiting_for
+from articles.desk.upcoming import MAX_UPCOMING, upcoming
 from articles.permissions import OPERATE
 from articles.text import zone_label
 from scheduling.database import read_database_clock
@@ -70,7 +71,7 @@ def _sections(request: HttpRequest) -> dict[str, Any]:
 def _articles(user: Any, now: Any) -> dict[str, Any]:
     return {
         "may_read": True,
-        "up_next": upcoming.up_next(now),
+        "up_next": upcoming(user, now, limit=MAX_UPCOMING),
         "recently_published": recently_published(now),
         "overdue": overdue(user, now),
         "at_risk": risks.at_risk(user, now),

@@ -12,8 +12,7 @@ from django.utils.functional import Promise
 from articles.audit import Action
 from articles.desk.audit.instants import seen_at
 from articles.desk.dashboard.risks import form_of
-from articles.desk.dashboard.upcoming import UPDATE
-from articles.models import GOES_LIVE_COLUMNS, Article, AuditEntry
+from articles.models import GOES_LIVE_COLUMNS, Article, AuditEntry, ChangeKind
 from articles.workflow import Transition
 
 MAX_RECENT = 5
@@ -55,4 +54,4 @@ def _updates(now: datetime) -> Iterator[Published]:
     live = Article.objects.live(now).only("title").in_bulk([entry.article_id for entry in latest])
     for entry in latest:
         if article := live.get(entry.article_id):
-            yield Published(seen_at(entry), article, entry.article_title, UPDATE)
+            yield Published(seen_at(entry), article, entry.article_title, ChangeKind.UPDATE.label)

@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 
 from articles.desk.dashboard.attention import concerning
-from articles.desk.dashboard.upcoming import RELEASE, UPDATE
-from articles.models import AT_RISK_WITHIN, GOES_LIVE_COLUMNS, Article, Release, Update
+from articles.models import AT_RISK_WITHIN, GOES_LIVE_COLUMNS, Article, ChangeKind, Release, Update
 from articles.publishing import Actor
 from articles.releases import find_problems, members_without_texts
 
@@ -47,7 +46,7 @@ def _updates(by: Actor, now: datetime) -> Iterator[Risk]:
     rows = Update.objects.at_risk(now).filter(concerning(by, "article__")).order_by("publish_at")
     for update in rows.select_related("article", "draft").defer("article__body", "draft__body")[:MAX_RISKS]:
         form, why = form_of(update.article), update.get_status_display()
-        yield Risk(update.publish_at or now, update.headline, form, why, str(UPDATE))
+        yield Risk(update.publish_at or now, update.headline, form, why, str(ChangeKind.UPDATE.label))
 
 
 def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
@@ -58,7 +57,7 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
         at = release.publish_at or now
         if number := len(find_problems(members_without_texts(release), at)):
             why = ngettext("%d blocking issue", "%d blocking issues", number) % number
-            yield Risk(at, release.name, form_of(release), why, str(RELEASE))
+            yield Risk(at, release.name, form_of(release), why, str(ChangeKind.RELEASE.label))
 
 
 def form_of(row: Model) -> str:

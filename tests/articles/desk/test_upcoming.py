@@ -1,0 +1,113 @@
+"""What happens next: everything the clock will change, hour by hour, of which readers notice something."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from articles import releases
+from articles.desk import upcoming
+from articles.models import Alert, Article, Block, Card, FrontVersion, ReleaseMember, Update, stops
+from tests.articles.factories import EARLY, add_block, make_front, make_release, make_user, soon
+from tests.articles.releases.test_by_clock import Newsroom
+
+pytestmark = pytest.mark.django_db
+
+NEXT = "/admin/desk/next/"
+DRAFT = FrontVersion.Status.DRAFT
+
+
+@pytest.fixture
+def base() -> datetime:
+    return soon(hours=2).replace(minute=10, second=0, microsecond=0)
+
+
+def plan(newsroom: Newsroom, base: datetime) -> None:
+    """One of each kind, a minute apart from each other, and what readers notice nothing of."""
+
+    def minute(number: int) -> datetime:
+        return base + timedelta(minutes=number)
+
+    def waits(title: str, **times: datetime | None) -> Article:
+        article = newsroom.waiting(title)
+        Article.objects.filter(pk=article.pk).update(cleared_at=EARLY, **times)
+        return article
+
+    alerting = waits("First", publish_at=minute(0))
+    waits("Held", publish_at=minute(-5), embargo_until=minute(1))
+    waits("Never seen", publish_at=minute(3), unpublish_at=minute(2))
+    Article.objects.filter(pk=newsroom.linking.pk).update(unpublish_at=minute(2))
+    newsroom.update(newsroom.old, title="New headline")
+    Update.objects.update(publish_at=minute(3), updated_at=EARLY)
+    release = make_release(newsroom.waiting("Fresh"), by=newsroom.irene)
+    releases.add_member(release, article=newsroom.other, action=ReleaseMember.Action.UNPUBLISH, by=newsroom.irene)
+    releases.schedule_release(release, publish_at=minute(4), by=newsroom.irene)
+    windows = {"shows_from": minute(6), "shows_until": minute(7)}
+    make_front(Card(article=newsroom.other, title="Too early", shows_until=minute(4)), live_from=minute(5))
+    add_block(FrontVersion.objects.get(), Card(article=newsroom.other, title="Harbour opens", **windows))
+    draft = FrontVersion.objects.create(front=FrontVersion.objects.get().front, number=2, status=DRAFT)
+    add_block(draft, Card(article=newsroom.other, title="Of a draft", **windows), kind=Block.Kind.LEAD)
+    Alert.objects.create(article=alerting, text="Flood", starts_at=minute(8), lasts=timedelta(minutes=60))
+
+
+EVERYTHING = [
+    "10 First Goes live", "11 Held Embargo ends", "12 Linking Unpublish", "13 New headline Update",
+    "14 Budget day Release", "15 Front page · English Front goes live",
+    "16 Harbour opens · Front page · English Card of a front appears",
+    "17 Harbour opens · Front page · English Card of a front goes", "18 Flood Breaking alert begins",
+    "18 Flood Breaking alert ends",
+]  # fmt: skip
+
+
+def listed(text: str) -> list[str]:
+    """Minute, title and kind of each row."""
+    rows = re.findall(r'(?s)<li class="dashboard-row">.*?:(\d\d)</time>.*?<a href[^>]*>(.*?)</a>.*?kind">(.*?)<', text)
+    return [" ".join(row) for row in rows]
+
+
+def test_everything_that_readers_will_notice_is_listed_by_the_hour(base: datetime) -> None:
+    newsroom, desk = Newsroom(), Client()
+    plan(newsroom, base)
+    desk.force_login(newsroom.irene)
+    page = desk.get(NEXT)
+    assert listed(page.text) == EVERYTHING
+    assert "no-store" in page.headers["Cache-Control"]
+    assert [len(rows) for _hour, rows in page.context["hours"]] == [9, 1]
+    shown = re.findall(r'href="(/admin/articles[^"]*)">', page.text)
+    assert {desk.get(address).status_code for address in shown} == {200}
+    assert len(desk.get("/admin/").context["up_next"]) == upcoming.MAX_UPCOMING
+    (release,) = [one for one in desk.get("/admin/").context["up_next"] if one.kind == "Release"]
+    assert release.place == "2 articles"
+
+
+def test_pages_follow_each_other_and_say_how_much_of_an_instant_they_leave_out(
+    base: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newsroom, desk = Newsroom(), Client()
+    desk.force_login(newsroom.irene)
+    for number in range(5):
+        later = newsroom.waiting(f"Article {number}")
+        Article.objects.filter(pk=later.pk).update(publish_at=base + timedelta(minutes=number // 3), cleared_at=EARLY)
+    monkeypatch.setattr(upcoming, "PER_PAGE", 2)
+    page = desk.get(NEXT)
+    assert (len(listed(page.text)), "… and 1 more at this time" in page.text) == (2, True)
+    assert len(listed(desk.get(NEXT + page.context["later"]).text)) == 2
+    assert [sum(stop.numbers.values()) for stop in stops(soon(), limit=9)] == [3, 2]
+    for nonsense in ("nonsense", "0001-01-01T00:00", "9999-12-31T23:59:59%2B00:00", "1" * 500):
+        assert desk.get(f"{NEXT}?after={nonsense}").status_code == 200
+
+
+def test_who_may_not_read_articles_or_releases_does_not_see_them_here(base: datetime) -> None:
+    plan(Newsroom(), base)
+    for name, rights, rows in (
+        ("writer", ["view_article"], [row for row in EVERYTHING if "Release" not in row]),
+        ("librarian", ["view_image", "view_release"], []),
+    ):
+        desk = Client()
+        desk.force_login(make_user(name, *rights))
+        page = desk.get(NEXT)
+        assert (page.status_code == 200, listed(page.text)) == (bool(rows), rows)
+        assert "Budget day" not in page.text
