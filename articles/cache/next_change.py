@@ -71,9 +71,9 @@ def may_show_alert() -> bool:
 
 def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
     """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
-    kinds = timed_rows()
-    lasts = (_last(kind.rows, kind.column, since, moment) for kind in kinds)
-    firsts = (_first(kind.rows, kind.column, moment) for kind in kinds)
+    kinds = [(kind.rows.filter(kind.noticed), kind.column) for kind in timed_rows()]
+    lasts = (_last(rows, name, since, moment) for rows, name in kinds)
+    firsts = (_first(rows, name, moment) for rows, name in kinds)
     row = Article.objects.order_by("pk").values_list(*lasts, *firsts).first() or ()
     before, after = row[: len(kinds)], row[len(kinds) :]
     return max(filter(None, before), default=None), min(filter(None, after), default=None)

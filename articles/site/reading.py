@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -22,14 +22,19 @@ from django.utils.translation import gettext as _
 
 from articles.cache import HEADER, bypassing, changes_beside
 from articles.limits import TIME_LENGTH
+from articles.models import Stop, stops
 from articles.pages import uncached
 from articles.permissions import reads_articles
 from articles.releases import as_due
-from articles.text import AmbiguousTime, NonexistentTime, format_time_exactly, resolve
+from articles.site.compared import compare
+from articles.text import AmbiguousTime, NonexistentTime, format_time_briefly, format_time_exactly, resolve
 from scheduling.database import NoTimeZone, OutOfRange, at_instant, read_database_clock, storable
 
 AT = "at"
 """The parameter with the instant."""
+
+WITH, NOW = "with", "now"
+"""The parameter with the instant that a page is compared with, and its value for the present."""
 
 VIEWS_OF_READERS = frozenset(
     {
@@ -47,8 +52,21 @@ _OF_READERS = re.compile(r'(<a (?!class="live")[^<>]*?\bhref=")(/(?!admin/|api/|
 _OF_CACHES = ("ETag", "Last-Modified", "Cache-Tag", HEADER)
 
 
+MOST_STOPS = 20
+"""Changes that the bar offers."""
+
+
 class NoInstant(Exception):
     """The text is no instant that can be shown; the message says why."""
+
+
+@dataclass(frozen=True)
+class ReadingStop:
+    """A coming change that the bar offers."""
+
+    value: str
+    label: str
+    is_shown: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,8 @@ class Reading:
     previous: str  #: the query of the page at the last change before; empty without one
     next: str
     live: str
+    stops: list[ReadingStop] = field(default_factory=list)
+    others: list[tuple[str, str]] = field(default_factory=list)  #: the page's own parameters
 
     @property
     def wall(self) -> str:
@@ -81,16 +101,31 @@ def show_at(
 ) -> HttpResponseBase:
     """The response of a readers' view at the instant that the request asks for; 400 for what is none."""
     try:
-        moment = _instant_in(request.GET[AT])
+        moment, other = _instant_in(request.GET[AT]), _compared_instant(request)
     except NoInstant as error:
         return uncached(HttpResponse(str(error), status=HTTPStatus.BAD_REQUEST, content_type="text/plain"))
     request.reading = _reading(request, moment)  # type: ignore[attr-defined]  # for the bar in the templates
-    _drop_parameter(request)
-    with bypassing(), at_instant(moment), as_due():
-        response: Any = view(request, *args, **options)
-        if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
-            response.render()
+    _drop_parameters(request)
+
+    def shown(moment: datetime) -> HttpResponse:
+        with bypassing(), at_instant(moment), as_due():
+            response: Any = view(request, *args, **options)
+            return _rendered(response)
+
+    response = shown(moment)
+    if other is not None:
+        response = _rendered(compare(request, (other, shown(other)), (moment, response)))
     return _marked(response, moment)
+
+
+def _rendered(response: Any) -> HttpResponse:
+    return response.render() if isinstance(response, SimpleTemplateResponse) else response
+
+
+def _compared_instant(request: HttpRequest) -> datetime | None:
+    """The instant that the page is compared with; None without one."""
+    text = request.GET.get(WITH)
+    return None if text is None else read_database_clock() if text == NOW else _instant_in(text)
 
 
 def _instant_in(text: str) -> datetime:
@@ -114,11 +149,29 @@ def _instant_in(text: str) -> datetime:
 
 
 def _reading(request: HttpRequest, moment: datetime) -> Reading:
-    previous, following = changes_beside(moment, since=read_database_clock())
-    query = request.GET.copy()
-    del query[AT]
+    now = read_database_clock()
+    previous, following = changes_beside(moment, since=now)
+    query = _own_parameters(request)
     live = f"{request.path}?{query.urlencode()}" if query else request.path
-    return Reading(moment, _query(query, previous), _query(query, following), live)
+    shown = [
+        ReadingStop(stop.at.isoformat(), _described(stop), is_shown=stop.at == moment)
+        for stop in stops(now, limit=MOST_STOPS)
+    ]
+    others = [(name, str(query[name])) for name in query]
+    return Reading(moment, _query(query, previous), _query(query, following), live, shown, others)
+
+
+def _own_parameters(request: HttpRequest) -> QueryDict:
+    query = request.GET.copy()
+    for name in (AT, WITH):
+        query.pop(name, None)
+    return query
+
+
+def _described(stop: Stop) -> str:
+    """Its time, and what changes."""
+    kinds = (f"{number} × {kind.label}" if number > 1 else str(kind.label) for kind, number in stop.numbers.items())
+    return " · ".join([format_time_briefly(stop.at), *kinds])
 
 
 def _query(others: QueryDict, moment: datetime | None) -> str:
@@ -129,10 +182,9 @@ def _query(others: QueryDict, moment: datetime | None) -> str:
     return f"?{query.urlencode()}"
 
 
-def _drop_parameter(request: HttpRequest) -> None:
-    """The view does not know it."""
-    query = request.GET.copy()
-    del query[AT]
+def _drop_parameters(request: HttpRequest) -> None:
+    """The view does not know them."""
+    query = _own_parameters(request)
     request.META["QUERY_STRING"] = query.urlencode()
     request.__dict__.pop("GET", None)  # a cached property of the query string
 

@@ -68,7 +68,7 @@ from articles.text.sanitize import (
     lost_tags as lost_tags,
     plain_text as plain_text,
 )
-from articles.text.sequences import Budget as Budget
+from articles.text.sequences import Budget as Budget, matching_ranges as matching_ranges
 from articles.text.times import (
     AmbiguousTime as AmbiguousTime,
     NonexistentTime as NonexistentTime,

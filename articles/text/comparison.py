@@ -20,7 +20,7 @@ from articles.text import blocks as html
 from articles.text.blocks import TextBlock
 from articles.text.diff import CHINESE, WORD, Change, Piece, joined, words
 from articles.text.inline import MEDIA, Span, spans, text_of
-from articles.text.sequences import Budget, Opcode, blocks
+from articles.text.sequences import Budget, Opcode, matching_ranges
 
 FORMAT = 1
 """Of stored results: a change of what is found needs another."""
@@ -288,14 +288,14 @@ class _Comparison:
     def _equal(self) -> Iterator[Opcode]:
         """Where both have the same blocks, then, where they differ, the same texts."""
         sources, new_sources = ([unit.source for unit in units] for units in (self._old, self._new))
-        for block in blocks(sources, new_sources, self._budget):
+        for block in matching_ranges(sources, new_sources, self._budget):
             start, new_start = block.start, block.new_start
             if block.is_equal or block.end - start + block.new_end - new_start > _MOST_NAMED:
                 yield block
                 continue
             old = [unit.name for unit in self._old[start : block.end]]
             new = [unit.name for unit in self._new[new_start : block.new_end]]
-            for is_equal, first, last, new_first, new_last in blocks(old, new, self._budget):
+            for is_equal, first, last, new_first, new_last in matching_ranges(old, new, self._budget):
                 yield Opcode(is_equal, start + first, start + last, new_start + new_first, new_start + new_last)
 
     def _find_moved(self, old: Sequence[int], new: Sequence[int]) -> None:
@@ -512,7 +512,9 @@ def _cells(old: Sequence[TextBlock], new: Sequence[TextBlock], budget: Budget) -
     """The cells of a changed row: those in the same place belong together, unless there is a column more or less."""
     is_same = len(old) == len(new)
     names, new_names = ([text_of(spans(cell.html)) for cell in row] for row in (old, new))
-    found = [(0, len(old), 0, len(new))] if is_same else [block[1:] for block in blocks(names, new_names, budget)]
+    found = (
+        [(0, len(old), 0, len(new))] if is_same else [block[1:] for block in matching_ranges(names, new_names, budget)]
+    )
     for start, end, new_start, new_end in found:
         both = min(end - start, new_end - new_start)
         for one, other in zip(old[start : start + both], new[new_start : new_start + both], strict=True):

@@ -12,7 +12,7 @@ from os.path import commonprefix
 from django.db.models import TextChoices
 
 from articles.text.inline import InlineMedia, Look
-from articles.text.sequences import Budget, Opcode, blocks
+from articles.text.sequences import Budget, Opcode, matching_ranges
 
 _CJK = r"\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _ACCENTS = r"\u0300-\u036f\u200d\ufe0f"
@@ -72,7 +72,7 @@ def words(old: str, new: str, budget: Budget | None = None) -> list[Piece]:
     if len(old) + len(new) > MAX_DIFF_LENGTH:
         return _ends_apart(old, new)
     left, right = WORD.findall(old), WORD.findall(new)
-    return _without_fragments(joined([*_pieces(left, right, blocks(left, right, budget or Budget()))]))
+    return _without_fragments(joined([*_pieces(left, right, matching_ranges(left, right, budget or Budget()))]))
 
 
 def _ends_apart(old: str, new: str) -> list[Piece]:

@@ -45,7 +45,7 @@ class _Match(NamedTuple):
     size: int
 
 
-def blocks(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[Opcode]:
+def matching_ranges(old: Sequence[str], new: Sequence[str], budget: Budget) -> Iterator[Opcode]:
     """The ranges in which both sequences are equal or differ, in order and without empty ones."""
     place = new_place = 0
     for start, new_start, size in [*_matches(*_numbered(old, new), budget), _Match(len(old), len(new), 0)]:

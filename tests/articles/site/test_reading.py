@@ -128,6 +128,50 @@ def test_the_bar_says_the_instant_and_leads_to_the_changes_beside_it_and_to_the_
     assert "just_in.js" not in page.text
 
 
+def test_the_bar_offers_the_coming_changes_as_stops_and_keeps_the_pages_parameters(newsroom: Newsroom) -> None:
+    first, second = soon(hours=1), soon(hours=3)
+    for moment in (first, first, second):
+        make_article("Coming headline", status=APPROVED, publish_at=moment, cleared_at=EARLY)
+    make_front(live_from=second)
+    make_article("Never seen", status=APPROVED, publish_at=soon(hours=2), unpublish_at=soon(hours=1), cleared_at=EARLY)
+    page = desk_of(newsroom).get(at("/search/?q=coming", second))
+    assert page.text.count('<input type="hidden" name="q" value="coming">') == 3
+    options = re.findall(r'<option value="([^"]+)"( selected)?>(.*?)</option>', page.text.partition("</aside>")[0])
+    assert [(value, bool(shown)) for value, shown, _label in options] == [
+        (first.isoformat(), False), (second.isoformat(), True),
+    ]  # fmt: skip
+    assert [label.partition(" · ")[2] for _value, _shown, label in options] == [
+        "2 × Goes live", "Goes live · Front goes live",
+    ]  # fmt: skip
+    assert 'rel="next">' not in page.text and "/search/?q=coming" in page.text
+
+
+def test_only_who_may_open_an_embargoed_article_in_the_desk_sees_it_ahead_of_its_time(newsroom: Newsroom) -> None:
+    held = newsroom.waiting("Held headline")
+    Article.objects.filter(pk=held.pk).update(publish_at=EARLY, embargo_until=soon(hours=1), cleared_at=EARLY)
+    rights = {"reader": "view_article", "reviewer": "review_article", "librarian": "view_image", "staff": ""}
+    found = {}
+    for name, right in rights.items():
+        visitor = Client()
+        visitor.force_login(make_user(name, *filter(None, [right])))
+        form = visitor.get(f"/admin/articles/article/{held.pk}/preview/").status_code == 200
+        addresses = ("/", held.get_absolute_url(), "/feed/", "/api/v1/articles/", f"/api/v1/articles/{held.pk}/")
+        shown = {"Held headline" in visitor.get(at(address, soon(hours=2))).text for address in addresses}
+        listed = "Held headline" in visitor.get("/admin/desk/next/").text
+        found[name] = form, shown, listed
+    assert found["reader"] == (True, {True}, True) and found["reviewer"][1:] == ({True}, True)
+    assert found["librarian"] == found["staff"] == (False, {False}, False)
+
+
+def test_a_crawler_gets_the_live_page_with_its_canonical_address(newsroom: Newsroom) -> None:
+    make_article("Coming headline", status=APPROVED, publish_at=soon(hours=1), cleared_at=EARLY)
+    crawler = Client(headers={"User-Agent": "Googlebot/2.1"})
+    address = newsroom.old.get_absolute_url()
+    page = crawler.get(at(address, soon(hours=2)))
+    assert page.text == crawler.get(address).text and f'{address}">' in page.text
+    assert "reading-bar" not in page.text and "at=" not in page.text
+
+
 def test_it_is_neither_cached_nor_indexed_and_leaves_no_trace(newsroom: Newsroom) -> None:
     make_article("Coming headline", status=APPROVED, publish_at=soon(hours=1), cleared_at=EARLY)
     desk = desk_of(newsroom)
