@@ -34,6 +34,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
+from articles.push import send_pushes as send_pushes  # a companion of workers
 from articles.releases import PATIENCE, as_due, date_release_by_worker, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (

@@ -17,6 +17,7 @@ EXTERNAL_ID_LENGTH = 191  # characters of the id under which an article was impo
 DESCRIPTION_LENGTH = 300  # characters of a channel's or webhook's description
 WEBHOOK_ANSWER_LENGTH = 1_000  # characters of a webhook's answer in the log
 ALERT_LENGTH = 140  # characters of a breaking alert
+PUSH_ADDRESS_LENGTH = 1_000  # characters of the address that a push service gives a browser
 LABEL_LENGTH = 80  # characters of the name or slug of a channel, tag, template, token or passkey
 IMAGE_TITLE_LENGTH = 200  # characters of an image's title
 ALT_LENGTH = 500  # characters of an alt text
@@ -74,6 +75,7 @@ MOST_READ = 1000  # notifications marked as read by one request
 MOST_WORD_LINES = 10_000  # lines in a list of words by API
 MOST_STAGES = 10  # review stages
 MOST_ENDPOINTS = 1_000  # webhooks
+MOST_PUSH_TOPICS = 50  # topics of a push subscription
 MOST_REPLAYED = 10_000  # events sent again by one request
 MOST_PERMISSIONS = 500  # permissions of a role
 MOST_TOKENS = 50  # tokens of a user
@@ -83,6 +85,7 @@ PREVIEW_DAYS = 30  # days that a preview link is valid
 # Bodies and files
 
 SMALL_BODY = 64 * 1024  # bytes of a body that anyone may send: log-ins and forms of readers
+PUSH_BODY = 8 * 1024  # bytes of a push subscription, as JSON
 ENDED_SESSION_BODY = 1024 * 1024  # bytes of a form sent after the end of a session, whose text is shown again
 ORDINARY_BODY = 1024 * 1024  # bytes of a body of a signed-in user without article, template, list of words or file
 LARGEST_BODY = 16 * 1024 * 1024  # bytes of any other body: a form takes nine for each Chinese character

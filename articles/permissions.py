@@ -26,6 +26,7 @@ ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articl
 DELETE = "articles.delete_article"
 EDIT_ANY = "articles.edit_any_article"
 PUBLISH = "articles.publish_article"
+IN_QUIET_HOURS = "articles.push_in_quiet_hours"
 OPERATE, LOOK = "scheduling.operate_tasks", "scheduling.view_taskinfo"
 
 READ_WITH = frozenset(

@@ -11,6 +11,7 @@ from articles.cache import compose_by, schedule_purge
 from articles.distribution import ping_soon
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
 from articles.notifications import notify_authors_of_due, notify_of_entries, notify_reviewers
+from articles.push import wake_pushes
 from articles.releases import as_due
 from articles.webhooks import wake
 
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 def wake_dispatcher(event: ArticlesPublished | ArticlesUnpublished) -> None:
     """Have the events sent after the commit, if this process sends some, instead of at its next look."""
     transaction.on_commit(wake, robust=True)
+    transaction.on_commit(wake_pushes, robust=True)
 
 
 def log_published(event: ArticlesPublished) -> None:

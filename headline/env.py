@@ -11,6 +11,7 @@ import os
 import re
 import zoneinfo
 from collections.abc import Collection, Iterable
+from datetime import time
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
@@ -73,6 +74,7 @@ _OURS = (
         "CDN_PURGE_",
         "DJANGO_",
         "METRICS_",
+        "PUSH_",
         "OIDC_",
         "SAML_",
         "SCHEDULING_",
@@ -131,7 +133,7 @@ PLAIN = frozenset(
         *("SAML_NAME_ATTRIBUTE", "SAML_SP_ENTITY_ID", "SAML_SSO_URL"),
         *("FOREIGN_MEDIA", "SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
         *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE", "WEBHOOK_ALLOWED_HOSTS"),
-        "WEBHOOK_ALLOW_HTTP",
+        *("PUSH_HOSTS", "PUSH_PER_DAY", "PUSH_QUIET_HOURS", "WEBHOOK_ALLOW_HTTP"),
     }
 )
 """The variables that contain no secret; all others may, also as part of a URL."""
@@ -188,6 +190,26 @@ def number(name: str, *, default: int, least: int = 0) -> int:
 def names(name: str, *, default: Iterable[str] = ()) -> list[str]:
     """A list, separated by commas."""
     return [item for item in map(str.strip, text(name).split(",")) if item] or list(default)
+
+
+def hours(name: str, *, default: str) -> tuple[time, time] | None:
+    """From when until when of each day, such as 23:00-07:00; None for "never"."""
+    value = text(name, default=default)
+    if value == "never":
+        return None
+    try:
+        begin, end = map(time.fromisoformat, value.split("-"))
+    except ValueError as error:
+        raise WrongEnvironment(name, f"is {value!r}", "write hours such as 23:00-07:00, or never") from error
+    return begin, end
+
+
+def push_key(name: str) -> str:
+    """A private key for pushes, as `manage.py push_key` makes it."""
+    value = text(name)
+    if value and not re.fullmatch(r"[\w-]{43}", value, re.ASCII):
+        raise WrongEnvironment(name, "is no private key", "make one by manage.py push_key")
+    return value
 
 
 def mapping(name: str) -> dict[str, str]:

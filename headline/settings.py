@@ -268,6 +268,7 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 
 MAY_ACT_WITHOUT_SESSION = "headline.accounts.second_factor.may_act_without_session"  # of a user; for feeds and links
 COUNT_MEGAPIXELS = "headline.accounts.limits.count_megapixels"  # of images that a user has decoded
+COUNT_SUBSCRIPTION = "headline.accounts.limits.count_subscription"  # of the client of a request
 OPERATORS_OF_PROGRAMS = "headline.api.service_accounts.operators_of"  # with whom a program counts as one person
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/providers.py
 REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews
@@ -329,6 +330,10 @@ WEBSUB_HUB = env.address("WEBSUB_HUB")
 EVENT_DAYS = env.number("EVENT_DAYS", default=30, least=1)
 EVENTS_SINK = env.text("EVENTS_SINK")
 WEBHOOK_ALLOW_HTTP = env.flag("WEBHOOK_ALLOW_HTTP", default=False)
+PUSH_KEY = env.push_key("PUSH_KEY")
+PUSH_HOSTS = [name.lower() for name in env.names("PUSH_HOSTS")]
+PUSH_PER_DAY = env.number("PUSH_PER_DAY", default=5, least=1)
+PUSH_QUIET_HOURS = env.hours("PUSH_QUIET_HOURS", default="23:00-07:00")
 WEBHOOK_ALLOWED_HOSTS = [name.lower() for name in env.names("WEBHOOK_ALLOWED_HOSTS")]
 
 # Embedded players for URLs that are alone in a paragraph: the name, a regular expression for the URLs (valid in

@@ -10,11 +10,11 @@ from articles.audit import Action, Actor, record_annotation
 from articles.cache import SITE, purge_tags
 from articles.exceptions import AlertChanged, AlertTaken, ArticleGone, NotAllowed
 from articles.models import Alert, Article, ProposedChange, minutes_of
-from articles.permissions import DELETE, PUBLISH, allows, require
+from articles.permissions import DELETE, IN_QUIET_HOURS, PUBLISH, allows, require
 from articles.review import applies, discard_changes, needs_second_person, propose, refuse_sensitive, set_values, waits
 from scheduling.database import lock_by_ids, read_database_clock, retried
 
-SHOWN = ("article_id", "text", "starts_at", "lasts")
+SHOWN = ("article_id", "text", "starts_at", "lasts", "push", "in_quiet_hours")
 """The fields that decide what readers see of an alert, and when."""
 
 
@@ -32,6 +32,8 @@ def save_alert(article_id: int, values: Mapping[str, Any], *, by: Actor, pk: int
     alert = _locked(article_id, pk)
     is_new = alert.pk is None
     was_meant = not is_new and (alert.enabled or waits(alert))
+    if values.get("in_quiet_hours") and not alert.in_quiet_hours:
+        require(IN_QUIET_HOURS, by)
     is_meant = bool(values.get("enabled", is_new or was_meant))
     given = {name: values[name] for name in SHOWN if name in values}
     changed = {name: value for name, value in given.items() if is_new or value != getattr(alert, name)}
@@ -46,6 +48,8 @@ def save_alert(article_id: int, values: Mapping[str, Any], *, by: Actor, pk: int
         alert.enabled = False
     elif not alert.enabled:
         _show(alert, now)
+    elif "push" in changed:
+        _wait_for_article(alert, now)
     _store(alert, now, by=by)
     if needs_approval:
         propose(alert, {"enabled": True}, name=alert.text, by=by)
@@ -99,13 +103,22 @@ def _apply(alert: Alert, values: Mapping[str, Any], by: Actor) -> None:
 def _show(alert: Alert, now: datetime) -> None:
     """Put an alert on. If its time has passed and its article is live, it begins now: else no reader would see it."""
     alert.enabled = True
+    _wait_for_article(alert, now)
     is_over = alert.ends_at is not None and alert.ends_at <= now
     if is_over and Article.objects.live(now).filter(pk=alert.article_id).exists():
         alert.starts_at = now
 
 
+def _wait_for_article(alert: Alert, now: datetime) -> None:
+    """Only a publication from now on lets it be pushed: nothing is sent because an alert was saved."""
+    is_pushed = alert.pk is not None and alert.pushes.exists()
+    alert.push_since = now if alert.push and not is_pushed else None
+
+
 def _store(alert: Alert, now: datetime, *, by: Actor) -> None:
     """Store a locked alert, on whatever pages readers see it."""
+    if not (alert.enabled and alert.push):
+        alert.push_since = None
     alert.save()
     Alert.objects.filter(pk=alert.pk).sync_open(now)
     record_annotation(Action.SET_ALERT, alert.article, by=by, alert=alert.text, **_times(alert))

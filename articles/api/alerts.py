@@ -10,13 +10,17 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import serializers
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from articles.api.fields import InstantField
 from articles.api.screens import ScreenViewSet, or_waits
 from articles.limits import ALERT_LENGTH
-from articles.models import DURATION, MINUTES, Alert, Article, minutes_of
-from scheduling.api.strict import Strict
+from articles.models import DURATION, MINUTES, Alert, Article, Push, minutes_of
+from articles.push import push_now
+from scheduling.api.strict import EmptyBody, Strict
 from scheduling.database import database_now
 
 
@@ -49,6 +53,12 @@ class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
         allow_null=True, required=False, help_text=_("Null: from the moment at which the article goes live.")
     )
     minutes = AlertMinutesField(source="lasts", required=False, default=DURATION, help_text=_("How long it is shown."))
+    push = serializers.BooleanField(
+        required=False, default=False, help_text=_("Also sent to readers who want it, once the article is published.")
+    )
+    in_quiet_hours = serializers.BooleanField(
+        required=False, default=False, help_text=_("Whether it is pushed in quiet hours, too.")
+    )
     enabled = serializers.BooleanField(required=False, default=True)
     state = serializers.ChoiceField(Alert.State.choices, read_only=True, help_text=_("What readers see of it now."))
     begins_at = InstantField(read_only=True, allow_null=True, help_text=_("From when readers see it."))
@@ -56,7 +66,19 @@ class AlertSerializer(Strict, serializers.ModelSerializer[Alert]):
 
     class Meta:
         model = Alert
-        fields = ["id", "article", "text", "starts_at", "minutes", "enabled", "state", "begins_at", "ends_at"]
+        fields = [
+            "id", "article", "text", "starts_at", "minutes", "push", "in_quiet_hours", "enabled", "state", "begins_at",
+            "ends_at",
+        ]  # fmt: skip
+
+
+class PushSerializer(serializers.ModelSerializer[Push]):
+    """An alert on its way to readers who want it."""
+
+    class Meta:
+        model = Push
+        fields = ["id", "text", "created_at"]
+        read_only_fields = fields
 
 
 @extend_schema_view(
@@ -76,6 +98,18 @@ class AlertViewSet(ScreenViewSet):
     serializer_class = AlertSerializer
     queryset = Alert.objects.select_related("article")
     named_in_form: Mapping[str, str] = {"lasts": "minutes"}
+
+    @extend_schema(
+        operation_id="desk_alerts_push", summary="Push a breaking alert once more", request=None,
+        responses={202: PushSerializer},
+    )  # fmt: skip
+    @action(detail=True, methods=["post"])
+    def push(self, request: Request, pk: int) -> Response:
+        """To readers who want it, while the alert is live: for an article that was live before, or a follow-up."""
+        alert, _nothing = self.get_object(), self.checked(EmptyBody)
+        last = alert.pushes.values_list("pk", flat=True).first() or 0
+        push = push_now(alert, after=last, by=request.user)
+        return Response(PushSerializer(push).data, status=status.HTTP_202_ACCEPTED)
 
     def get_queryset(self) -> QuerySet[Alert]:
         """With the state of each at the same instant."""

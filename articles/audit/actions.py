@@ -71,6 +71,7 @@ class Action(TextChoices):
     DELETE_TAG = "delete_tag", _("Tag deleted")
     SET_ALERT = "set_alert", _("Breaking alert set")
     DELETE_ALERT = "delete_alert", _("Breaking alert deleted")
+    PUSH_ALERT = "push_alert", _("Breaking alert pushed")
     ADD_WEBHOOK = "add_webhook", _("Webhook added")
     CHANGE_WEBHOOK = "change_webhook", _("Webhook changed")
     DELETE_WEBHOOK = "delete_webhook", _("Webhook deleted")
@@ -101,7 +102,7 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
 ANNOTATING = frozenset(
     {
         Action.ADD_NOTE, Action.REPLY, Action.EDIT_NOTE, Action.DELETE_NOTE, Action.RESOLVE_NOTE, Action.REOPEN_NOTE,
-        Action.ASSIGN, Action.SET_ALERT, Action.DELETE_ALERT,
+        Action.ASSIGN, Action.SET_ALERT, Action.DELETE_ALERT, Action.PUSH_ALERT,
     }
 )  # fmt: skip
 """The actions that change neither the text nor the state of an article."""

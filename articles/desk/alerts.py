@@ -7,11 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.translation import gettext_lazy, ngettext
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from articles.alerts import delete_alert, may_delete_alert, save_alert
@@ -20,11 +23,12 @@ from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.parse import number_or_zero
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.desk.time_field import ZonedTimeField
-from articles.exceptions import AlertTaken
+from articles.exceptions import AlertTaken, ArticleError
 from articles.limits import ALERT_LENGTH
 from articles.models import DURATION, MINUTES, Alert, Article, minutes_of
 from articles.pages import newest_text
 from articles.permissions import PUBLISH, allows, reads_articles
+from articles.push import plan_of, push_now
 from articles.review import waits
 from articles.text import format_time
 from scheduling.database import database_now
@@ -63,6 +67,19 @@ class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
         widget=UnfoldAdminSelectWidget,
     )
 
+    push = forms.BooleanField(
+        label=gettext_lazy("Push"),
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=gettext_lazy("Readers who want it are notified once, when the article goes live."),
+    )
+    in_quiet_hours = forms.BooleanField(
+        label=gettext_lazy("Push in quiet hours"),
+        required=False,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=gettext_lazy("Only the editor-in-chief may turn this on: otherwise none is sent then."),
+    )
+
     # With what the form was opened with: one that does not touch it must not undo what has been decided since.
     enabled = forms.BooleanField(
         label=gettext_lazy("Enabled"),
@@ -75,7 +92,7 @@ class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Alert
-        fields = ["article", "text", "starts_at", "lasts", "enabled"]
+        fields = ["article", "text", "starts_at", "lasts", "push", "in_quiet_hours", "enabled"]
         error_messages = {"article": {"unique": AlertTaken.message}}  # noqa: RUF012 (Django's own form)
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -104,6 +121,33 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
     list_select_related = ["article"]
     search_fields = ["text"]
     list_per_page = 50
+    change_form_outer_after_template = "articles/desk/alerts/push.html"  # type: ignore[assignment]
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the URL that pushes an alert."""
+        view = self.admin_site.admin_view(require_POST(self.push))
+        return [path("<int:pk>/push/", view, name="articles_alert_push"), *super().get_urls()]
+
+    def push(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Push the alert once more, after the push that the form has shown as the last one."""
+        alert = get_object_or_404(Alert, pk=pk)
+        if not self.has_change_permission(request, alert):
+            raise PermissionDenied
+        try:
+            push_now(alert, after=number_or_zero(request.POST.get("after", "")), by=request.user)
+            self.message_user(request, gettext("The push is on its way; reload the page to see who got it."))
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+        return redirect("admin:articles_alert_change", pk)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """With the preview, and what has become of its push."""
+        alert: Any = self.get_queryset(request).filter(pk=number_or_zero(object_id)).select_related("article").first()
+        more = {"alert": alert, "plan": plan_of(alert, alert.article)} if alert is not None else {}
+        page: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
+        return page
 
     def get_readonly_fields(self, request: HttpRequest, obj: Alert | None = None) -> list[str]:
         """An alert stays with its article."""
@@ -172,6 +216,7 @@ def alert_line(request: HttpRequest, article: Article | None, now: datetime) -> 
     if alert is None:
         return {"address": f"{reverse('admin:articles_alert_add')}?article={article.pk}"}
     return {
+        "plan": plan_of(alert, article) if alert.push else None,
         "address": reverse("admin:articles_alert_change", args=[alert.pk]),
         "alert": alert,
         "state": Alert.State(alert.state).label,

@@ -59,6 +59,12 @@ from articles.models.notification import (
 from articles.models.preferences import Preferences as Preferences
 from articles.models.preview import PreviewLink as PreviewLink
 from articles.models.proposed_change import ProposedChange as ProposedChange
+from articles.models.push import (
+    Push as Push,
+    PushMessage as PushMessage,
+    PushSubscription as PushSubscription,
+    PushSubscriptionQuerySet as PushSubscriptionQuerySet,
+)
 from articles.models.release import Release as Release, ReleaseMember as ReleaseMember
 from articles.models.review import (
     QueuedArticle as QueuedArticle,

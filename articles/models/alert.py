@@ -113,6 +113,11 @@ class Alert(models.Model):
     )
     lasts = models.DurationField(_("shown for"), default=DURATION)
     enabled = models.BooleanField(_("enabled"), default=True, help_text=_("Readers see it when its time comes."))
+    push = models.BooleanField(
+        _("push"), default=False, help_text=_("Also sent to readers who want it, once the article is published.")
+    )
+    in_quiet_hours = models.BooleanField(_("push in quiet hours"), default=False)
+    push_since = models.DateTimeField(null=True, editable=False, db_index=True)  # waits for its article since then
     is_open = models.BooleanField(default=True, editable=False, help_text=_("Whether readers may come to see it."))
 
     objects = AlertQuerySet.as_manager()
@@ -121,6 +126,7 @@ class Alert(models.Model):
         verbose_name = _("breaking alert")
         verbose_name_plural = _("breaking alerts")
         default_permissions = ()
+        permissions = [("push_in_quiet_hours", _("Can push breaking alerts in quiet hours"))]
         ordering = ["-pk"]
         indexes = [models.Index(fields=["is_open"], name="alert_open")]
 

@@ -10,6 +10,7 @@ from django.urls import path, register_converter
 from articles.site import previews, search, sitemaps, views
 from articles.site.feeds import views as feeds
 from articles.site.media import media
+from articles.site.push import subscription, worker
 
 
 class SiteLanguage:
@@ -40,6 +41,8 @@ urlpatterns = [
     path("article/<int:pk>/", views.article, name="article-by-id"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
     path("search/", search.search, name="search"),
+    path("push/", subscription, name="push"),
+    path("push-worker.js", worker, name="push-worker"),
     path("feed/", feeds.site_feed, name="feed"),
     path("feed/<str:form>/", feeds.site_feed, name="feed"),
     path("channel/<str:slug>/feed/", feeds.channel_feed, name="channel-feed"),

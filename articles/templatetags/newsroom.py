@@ -18,6 +18,7 @@ from articles.cache import may_show_alert
 from articles.fronts import ShownCard
 from articles.images import IN_A_COLUMN, absolute, markup, with_renditions
 from articles.models import Alert, AlertQuerySet, Article, Channel, Image, Tag, named
+from articles.push import public_key
 from articles.search import Query, highlighted, snippet
 from articles.text import add_paragraphs, clean_html, language_of, with_live_links, with_players, zone_label
 from scheduling.database import compiled_once, database_now, present
@@ -129,6 +130,12 @@ def _breaking_alert() -> AlertQuerySet:
         .select_related("article")
         .only("text", "article__title", "article__slug")[:1]
     )
+
+
+@register.simple_tag
+def push_key() -> str:
+    """What browsers subscribe to pushes with; "" while push is off."""
+    return public_key()
 
 
 @register.simple_tag(takes_context=True)

@@ -16,5 +16,11 @@ from articles.webhooks.manage import (
     set_enabled as set_enabled,
 )
 from articles.webhooks.retention import prune_events as prune_events
+from articles.webhooks.send import PinnedConnection as PinnedConnection, Reply as Reply
 from articles.webhooks.signing import PREFIX as PREFIX
-from articles.webhooks.target import TargetRefused as TargetRefused, check as check
+from articles.webhooks.target import (
+    Target as Target,
+    TargetRefused as TargetRefused,
+    check as check,
+    parse as parse,
+)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from select import POLLIN, poll
 from typing import Any
 
 from articles.limits import WEBHOOK_ANSWER_LENGTH
@@ -34,6 +35,7 @@ class Reply:
     text: str = ""
     error: str = ""
     retry_after: float | None = None  #: seconds
+    is_unsent: bool = False  #: the error came before anything was sent
 
     @property
     def is_success(self) -> bool:
@@ -44,23 +46,32 @@ class Reply:
 class PinnedConnection:
     """A connection to an endpoint, used again while it lasts; for one thread at a time."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, repeats: bool = True) -> None:
+        """Without `repeats`, nothing is sent twice, even if an open connection ends without an answer."""
         self._target = target
+        self._repeats = repeats
+        self._has_sent = False
         self._connection: HTTPConnection | None = None
         self._twin: socket.socket | None = None  # of the same connection, which TLS does not wrap
 
-    def post(self, body: str, headers: Mapping[str, str]) -> Reply:
-        """Send a body, and return the answer; it never raises what a receiver can cause."""
-        began = time.monotonic()
+    def post(self, body: str | bytes, headers: Mapping[str, str], *, path: str = "") -> Reply:
+        """Send a body, and return the answer; it never raises what a receiver can cause.
+
+        `path` is another one of the same host.
+        """
+        began, self._has_sent = time.monotonic(), False
+        if not self._repeats and self._is_ended():
+            self.close()
         was_open = self._connection is not None
+        data = body.encode() if isinstance(body, str) else body
         try:
             try:
-                return self._post(body, headers, began)
+                return self._post(data, headers, began, path or self._target.path)
             except (ConnectionError, HTTPException):
-                if not was_open:
+                if not (was_open and self._repeats):
                     raise
                 self.close()  # the receiver has closed what was open for a while
-                return self._post(body, headers, began)
+                return self._post(data, headers, began, path or self._target.path)
         except TargetRefused as refusal:
             return self._failed(began, f"refused: {refusal.code}")
         except ssl.SSLError as error:
@@ -73,9 +84,17 @@ class PinnedConnection:
 
     def _failed(self, began: float, error: str) -> Reply:
         self.close()
-        return Reply(_since(began), error=error[:200])
+        return Reply(_since(began), error=error[:200], is_unsent=not self._has_sent)
 
-    def _post(self, body: str, headers: Mapping[str, str], began: float) -> Reply:
+    def _is_ended(self) -> bool:
+        """Whether the receiver has closed the connection since: what can be read now is its end."""
+        if self._twin is None:
+            return False
+        waiting = poll()
+        waiting.register(self._twin, POLLIN)
+        return bool(waiting.poll(0))
+
+    def _post(self, body: bytes, headers: Mapping[str, str], began: float, path: str) -> Reply:
         ends = Ends(began + CONNECT + ANSWER)
         connection = self._connection or self._new()
         try:
@@ -86,7 +105,8 @@ class PinnedConnection:
             if connection.sock is not None:
                 connection.sock.settimeout(ANSWER)
             content = {"Content-Type": "application/json", "User-Agent": _AGENT, "Host": self._target.host_header}
-            connection.request("POST", self._target.path, body.encode(), {**content, **headers})
+            self._has_sent = True
+            connection.request("POST", path, body, {**content, **headers})
             with connection.getresponse() as response:
                 answer = self._answer(response, began)
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from urllib.parse import urlsplit
@@ -44,8 +45,11 @@ class Target:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def parse(url: str) -> Target:
-    """The parts of a URL to which something may be sent, as far as its text says. Raises `TargetRefused`."""
+def parse(url: str, *, listed: Collection[str] | None = None) -> Target:
+    """The parts of a URL to which something may be sent, as far as its text says. Raises `TargetRefused`.
+
+    `listed` are internal hosts that the environment allows, unless those of webhooks.
+    """
     try:
         place = urlsplit(url)
         port = place.port
@@ -56,7 +60,7 @@ def parse(url: str) -> Target:
     if place.scheme not in _PORTS or not is_plain or not _is_host(host) or "@" in place.netloc or place.fragment:
         raise TargetRefused
     number = _PORTS[place.scheme] if port is None else port
-    listed = settings.WEBHOOK_ALLOWED_HOSTS
+    listed = settings.WEBHOOK_ALLOWED_HOSTS if listed is None else listed
     is_listed = host in listed or f"{host}:{number}" in listed
     if not is_listed and (number != _PORTS[place.scheme] or not _may_use(place.scheme)):
         raise TargetRefused

@@ -13,8 +13,10 @@ from datetime import timedelta
 from django.contrib.sessions.models import Session
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.http import HttpRequest
 
 from articles.limits import MEGAPIXELS_AN_HOUR
+from headline.accounts.address import address_of
 from headline.accounts.models import TryCount
 from scheduling.database import read_database_clock
 
@@ -71,6 +73,14 @@ _PIXELS = Limit("image pixels of user", burst=MEGAPIXELS_AN_HOUR, every=timedelt
 def count_megapixels(user_id: int, amount: int) -> timedelta:
     """Count images that are decoded for a user. Zero if it is allowed; otherwise the time to wait."""
     return _PIXELS.take(str(user_id), amount)
+
+
+_SUBSCRIPTIONS = Limit("push subscriptions of address", burst=20, every=timedelta(minutes=1))
+
+
+def count_subscription(request: HttpRequest) -> timedelta:
+    """Count a change of a push subscription. Zero if it is allowed; otherwise the time to wait."""
+    return _SUBSCRIPTIONS.take(address_of(request))
 
 
 def prune() -> None:

@@ -42,6 +42,7 @@ from articles.models import (
     EventSink,
     FeedHead,
     Notification,
+    Push,
     Release,
     Update,
 )
@@ -125,6 +126,7 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
     apps.get_model("scheduling", "Installation").objects.update(identity=uuid.uuid4())
     _renumber_feed(apps, now)
     _pause_webhooks(apps)
+    _cancel_pushes(apps, now)
     return found
 
 
@@ -229,6 +231,15 @@ def _pause_webhooks(apps: Apps) -> None:
     if "Endpoint" in models:
         enabled = models["Endpoint"]._default_manager.filter(enabled=True)
         enabled.update(enabled=False, paused_because="restored")
+
+
+def _cancel_pushes(apps: Apps, now: datetime) -> None:
+    """Push nothing of before: the original may have done so, and goes on."""
+    models = {model.__name__: model for model in apps.get_app_config("articles").get_models()}
+    if "Push" in models:
+        sending = models["Push"]._default_manager.filter(state=Push.State.SENDING)
+        sending.update(state=Push.State.CANCELLED, reason=Push.Reason.RESTORED, ended_at=now)
+        models["Alert"]._default_manager.update(push_since=None)
 
 
 # After the migrations, with the present models

@@ -323,6 +323,8 @@ def row_steps(name: str, body: dict[str, Any]) -> Iterator[tuple[str, int | str 
     yield f"desk_{name}_retrieve", row, None, 200
     if name == "views":
         yield "desk_views_move", row, {"by": -1}, 200
+    if name == "alerts":
+        yield "desk_alerts_push", row, None, 400
     yield f"desk_{name}_partial_update", row, body, 200
     yield f"desk_{name}_destroy", row, None, 204
 

@@ -64,6 +64,7 @@ OTHERS = {
     "articles_article_sheet": "desk_articles_checks",
     "articles_article_state": "desk_articles_transitions",
     "articles_article_targets": "desk_articles_list",
+    "articles_alert_push": "desk_alerts_push",
     "articles_endpoint_pause": "desk_webhooks_partial_update",
     "articles_endpoint_replay": "desk_webhooks_replay desk_webhooks_deliveries",
     "articles_endpoint_rotate": "desk_webhooks_rotate_secret",

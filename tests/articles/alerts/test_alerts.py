@@ -206,7 +206,7 @@ def test_under_the_two_person_rule_a_new_one_waits_and_is_turned_off_alone(setti
     alert = save_alert(article.pk, {"text": TEXT}, by=ann)
     assert seen("/") == [False]
     compared = {one.field: one.new for one in comparisons(ProposedChange.objects.get())}
-    assert compared.keys() == {"article_id", "text", "starts_at", "lasts", "enabled"}
+    assert compared.keys() == {"article_id", "text", "starts_at", "lasts", "push", "in_quiet_hours", "enabled"}
     assert (compared["article_id"], compared["text"]) == (article.title, TEXT)
     approve_by(bob)
     assert seen("/") == [True]

@@ -1,0 +1,395 @@
+"""Pushes: who may subscribe, what is sent once an article is published, and that nothing is sent twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from articles import publishing
+from articles.alerts import delete_alert, save_alert
+from articles.exceptions import NotAllowed
+from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
+from articles.push import PushRefused, is_quiet, new_key, public_key, push_due, push_now
+from articles.push.dispatch import LEASE
+from articles.review import approve_change, comparisons, version_of_change
+from articles.webhooks.send import PinnedConnection
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
+from tests.articles.push.services import Browser, PushService, claims_of, serving
+from tests.conftest import StartManage
+from tests.harness import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "Harbour bridge closed"
+KEY = new_key()
+State, Reason = Push.State, Push.Reason
+
+
+@pytest.fixture
+def service(settings: Any) -> Iterator[PushService]:
+    settings.PUSH_KEY = KEY
+    settings.PUSH_QUIET_HOURS = None
+    with serving(settings) as one:
+        yield one
+
+
+def ask(browser: Browser, topics: Any = None, **headers: Any) -> Any:
+    body = json.dumps({"subscription": browser.subscription, "topics": topics})
+    return Client().post(reverse("push"), body, content_type="application/json", **headers)
+
+
+def subscribed(service: PushService, name: str, *topics: str) -> Browser:
+    browser = service.browser(name)
+    assert ask(browser, [*(topics or ["breaking"])]).status_code == 200
+    return browser
+
+
+def armed(by: User, **values: Any) -> Alert:
+    """An alert with a push about an article that waits to be published."""
+    article = make_article("Bridge closed after collision", status=APPROVED, publish_at=soon(hours=1))
+    return save_alert(article.pk, {"text": TEXT, "push": True, **values}, by=by)
+
+
+def publish(alert: Alert, by: User) -> None:
+    publishing.publish_now(Article.objects.get(pk=alert.article_id), by=by)
+
+
+def later() -> None:
+    """As if all pauses had passed."""
+    hour = timedelta(minutes=50)
+    PushMessage.objects.update(due_at=F("due_at") - hour)
+    Push.objects.update(due_at=F("due_at") - hour)
+
+
+def test_readers_who_want_it_get_one_message_once_the_article_is_published(service: PushService) -> None:
+    alice = make_editor()
+    channel, other = make_channel("Harbour"), make_channel("Sport")
+    browsers = {
+        f"/{name}": subscribed(service, name, *topics)
+        for name, topics in (("all", ["breaking"]), ("harbour", [str(channel.pk)]), ("sport", [str(other.pk)]))
+    }
+    alert = armed(alice)
+    Article.objects.filter(pk=alert.article_id).update(channel=channel)
+    push_due()
+    assert service.requests == []  # not on save, and not before its time
+    publish(alert, alice)
+    assert service.requests == []  # a worker sends it, after the answer
+    push_due()
+    push_due()
+    assert sorted(service.paths) == ["/all", "/harbour"]
+    for path, headers, body in service.requests:
+        said = browsers[path].read(body)
+        assert (said["text"], said["tag"]) == (TEXT, f"article-{alert.article_id}")
+        assert said["url"].endswith(Article.objects.get(pk=alert.article_id).get_absolute_url())
+        assert (headers["ttl"], headers["topic"], headers["content-encoding"]) == ("3600", said["tag"], "aes128gcm")
+        claims, key = claims_of(headers["authorization"])
+        assert (claims["aud"], key) == (service.url, public_key())
+        assert 0 < claims["exp"] - timezone.now().timestamp() < 86400
+    push = Push.objects.get()
+    assert (push.state, push.accepted) == (State.SENT, 2)
+    publishing.unpublish(Article.objects.get(pk=alert.article_id), by=alice)
+    publishing.republish(Article.objects.get(pk=alert.article_id), by=alice)
+    push_due()
+    assert len(service.requests) == 2
+
+
+def test_an_article_that_is_live_already_is_pushed_by_a_person_alone_and_once(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    article = make_article("Bridge", status=Article.Status.PUBLISHED, publish_at=soon(minutes=-5))
+    alert = save_alert(article.pk, {"text": TEXT, "push": True}, by=alice)
+    save_alert(article.pk, {"starts_at": soon()}, by=alice, pk=alert.pk)
+    push_due()
+    assert (service.requests, Push.objects.count()) == ([], 0)
+    page = Client()
+    page.force_login(alice)
+    address = reverse("admin:articles_alert_push", args=[alert.pk])
+    shown = page.get(reverse("admin:articles_alert_change", args=[alert.pk])).text
+    assert "Push now to 1 reader" in shown and address in shown
+    for _click in range(2):
+        assert page.post(address, {"after": "0"}).status_code == 302
+    push_due()
+    assert service.paths == ["/a"]
+    push_now(alert, after=Push.objects.get().pk, by=alice)  # a follow-up
+    push_due()
+    assert service.paths == ["/a", "/a"]
+    with pytest.raises(NotAllowed):
+        push_now(alert, after=7, by=make_user("bob"))
+    save_alert(article.pk, {"enabled": False}, by=alice, pk=alert.pk)
+    with pytest.raises(PushRefused):
+        push_now(alert, after=7, by=alice)
+
+
+def retract(alert: Alert, by: User) -> None:
+    publishing.retract(Article.objects.get(pk=alert.article_id), by=by, notice="Wrong")
+
+
+def unpublish(alert: Alert, by: User) -> None:
+    publishing.unpublish(Article.objects.get(pk=alert.article_id), by=by)
+
+
+def embargo(alert: Alert, by: User) -> None:
+    Article.objects.filter(pk=alert.article_id).update(status=APPROVED, embargo_until=soon(hours=3))
+
+
+def end(alert: Alert, by: User) -> None:
+    Alert.objects.filter(pk=alert.pk).update(lasts=timedelta(0))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(retract, Reason.NOT_LIVE), (unpublish, Reason.NOT_LIVE), (embargo, Reason.NOT_LIVE), (end, Reason.OVER)],
+)
+def test_what_is_not_true_when_it_would_be_sent_is_cancelled_and_the_alert_says_so(
+    service: PushService, change: Any, reason: str
+) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    alert = armed(alice)
+    publish(alert, alice)
+    change(alert, alice)
+    push_due()
+    push = Push.objects.get()
+    assert (service.requests, push.state, push.reason) == ([], State.CANCELLED, reason)
+    page = Client()
+    page.force_login(alice)
+    assert "Push cancelled" in page.get(reverse("admin:articles_alert_change", args=[alert.pk])).text
+
+
+def test_state_is_read_again_before_each_chunk_and_an_alert_that_was_deleted_is_not_sent(
+    service: PushService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    alice = make_editor()
+    for name in "abc":
+        subscribed(service, name)
+    alert = armed(alice)
+    publish(alert, alice)
+    post = PinnedConnection.post
+
+    def hide_and_post(*args: Any, **options: Any) -> Any:
+        """While the first message is on its way."""
+        Article.objects.filter(pk=alert.article_id).update(status=Article.Status.UNPUBLISHED)
+        return post(*args, **options)
+
+    monkeypatch.setattr(PinnedConnection, "post", hide_and_post)
+    push_due()
+    assert service.paths == ["/a"]
+    push = Push.objects.get()
+    assert (push.state, push.reason, push.accepted) == (State.CANCELLED, Reason.NOT_LIVE, 1)
+    second = armed(alice)
+    publish(second, alice)
+    delete_alert(second, by=alice)
+    push_due()
+    assert service.paths == ["/a"]
+
+
+def test_services_are_obeyed(service: PushService) -> None:
+    """Who is gone is deleted, and what fails is tried a few times."""
+    alice = make_editor()
+    for name in ("ok", "gone", "missing", "bad", "down"):
+        subscribed(service, name)
+    service.answers = {"/gone": 410, "/missing": 404, "/bad": 413, "/down": 500}
+    alert = armed(alice)
+    publish(alert, alice)
+    push_due()
+    assert sorted(service.paths) == ["/bad", "/down", "/gone", "/missing", "/ok"]
+    left = PushSubscription.objects.values_list("endpoint", flat=True)
+    assert {endpoint.rpartition("/")[2] for endpoint in left} == {"ok", "bad", "down"}
+    for _attempt in range(6):
+        later()
+        push_due()
+    assert service.paths.count("/down") == 4
+    assert len(service.paths) == 8
+    push = Push.objects.get()
+    assert (push.state, push.accepted, push.failed, push.gone, push.doubtful) == (State.SENT, 1, 2, 2, 0)
+
+
+def test_a_service_that_asks_for_a_pause_gets_it_whole(service: PushService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    alice = make_editor()
+    for name in "ab":
+        subscribed(service, name)
+    service.answer, service.headers = 429, {"Retry-After": "1200"}
+    alert = armed(alice, lasts=timedelta(hours=1))
+    publish(alert, alice)
+    push_due()
+    assert service.paths == ["/a"]  # the other one waits, too
+    push = Push.objects.get()
+    assert push.due_at - push.created_at >= timedelta(minutes=20)
+    push_due()
+    assert service.paths == ["/a"]
+    service.answer = 201
+    later()
+    push_due()
+    assert service.paths == ["/a", "/a", "/b"]
+    assert Push.objects.get().accepted == 2
+
+
+def test_what_may_have_arrived_is_not_sent_again(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+
+    def hang_up(handler: Any) -> None:
+        handler.close_connection = True
+
+    service.answer = hang_up
+    alert = armed(alice)
+    publish(alert, alice)
+    push_due()
+    later()
+    push_due()
+    assert service.paths == ["/a"]
+    push = Push.objects.get()
+    assert (push.state, push.doubtful) == (State.SENT, 1)
+
+
+def test_a_worker_that_is_killed_between_ledger_and_note_sends_nothing_twice(
+    service: PushService, start_manage: StartManage
+) -> None:
+    alice = make_editor()
+    for number in range(20):
+        subscribed(service, f"n{number}")
+    env = {"PUSH_KEY": KEY, "PUSH_HOSTS": service.url.removeprefix("http://"), "PUSH_QUIET_HOURS": "never"}
+    workers = [start_manage("poll", "--forever", env=env)]
+
+    def die(handler: Any) -> None:
+        if workers:
+            worker = workers.pop()
+            with suppress(AssertionError, ProcessLookupError):
+                worker.kill_children()
+            worker.kill()
+        handler.close_connection = True
+
+    service.answer = die
+    alert = armed(alice)
+    publish(alert, alice)
+    eventually(lambda: bool(service.requests) and not workers)
+    service.answer = 201
+    Push.objects.update(leased_until=F("leased_until") - LEASE)
+    start_manage("poll", "--forever", env=env)
+    eventually(lambda: Push.objects.get().state == State.SENT)
+    assert len(service.paths) == len({*service.paths})
+    push = Push.objects.get()
+    assert (push.accepted + push.doubtful, push.accepted >= 4) == (20, True)
+
+
+def test_who_turned_it_off_gets_nothing_and_who_had_enough_today_neither(service: PushService, settings: Any) -> None:
+    settings.PUSH_PER_DAY = 1
+    alice = make_editor()
+    gone, _full = subscribed(service, "gone"), subscribed(service, "full")
+    first, second = armed(alice), armed(alice)
+    publish(first, alice)
+    assert ask(gone, []).json() == {"topics": []}
+    assert PushSubscription.objects.count() == 1
+    push_due()
+    publish(second, alice)
+    subscribed(service, "new")
+    push_due()
+    assert service.paths == ["/full", "/new"]
+    assert {push.state for push in Push.objects.all()} == {State.SENT}
+
+
+def test_in_quiet_hours_nothing_is_pushed_unless_the_chief_allows_it(service: PushService, settings: Any) -> None:
+    settings.PUSH_QUIET_HOURS = (time(0), time(23, 59, 59, 999999))
+    alice, chief = make_user("alice", "view_article", "publish_article"), make_editor("chief")
+    permission = Permission.objects.get(codename="push_in_quiet_hours")
+    chief.user_permissions.add(permission)
+    subscribed(service, "a")
+    quiet = armed(alice)
+    publish(quiet, alice)
+    push_due()
+    assert (service.requests, Push.objects.get().reason) == ([], Reason.QUIET)
+    with pytest.raises(NotAllowed):
+        armed(alice, in_quiet_hours=True)
+    with pytest.raises(NotAllowed):
+        push_now(quiet, after=0, by=alice)
+    publish(armed(chief, in_quiet_hours=True), chief)
+    push_due()
+    assert service.paths == ["/a"]
+    settings.PUSH_QUIET_HOURS = (time(23), time(7))
+    night, noon = datetime(2026, 1, 1, 2), datetime(2026, 1, 1, 12)
+    assert [is_quiet(timezone.make_aware(moment)) for moment in (night, noon)] == [True, False]
+
+
+def test_under_the_two_person_rule_another_person_approves_what_is_pushed(service: PushService, settings: Any) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    alice, bob = make_editor("alice"), make_editor("bob")
+    subscribed(service, "a")
+    alert, waiting = armed(alice), armed(alice)
+    change = ProposedChange.objects.get(subject_id=str(alert.pk))
+    approve_change(change.pk, version=version_of_change(comparisons(change)), by=bob)
+    for one in (alert, waiting):
+        publish(one, bob)
+    push_due()
+    assert len(service.requests) == 1
+    assert Push.objects.get().alert_id == alert.pk
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"endpoint": "https://push.example.org/a"},
+        {"endpoint": "http://fcm.googleapis.com/a"},
+        {"endpoint": "https://fcm.googleapis.com:8443/a"},
+        {"endpoint": "https://fcm.googleapis.com.example.org/a"},
+        {"endpoint": "https://fcm.googleapis.com@10.0.0.1/a"},
+        {"endpoint": "https://fcm.googleapis.com/" + "a" * 1000},
+        {"endpoint": ["x"]},
+        {"p256dh": "BA" + "A" * 85},
+        {"p256dh": "\ud800"},
+        {"auth": "AAAA"},
+        {"auth": None},
+    ],
+)
+def test_subscriptions_are_checked(service: PushService, wrong: dict[str, Any]) -> None:
+    given = service.browser("a").subscription
+    keys = {name: wrong.get(name, value) for name, value in given["keys"].items()}
+    given = {"endpoint": wrong.get("endpoint", given["endpoint"]), "keys": keys}
+    body = {"subscription": given, "topics": ["breaking"]}
+    answer = Client().post(reverse("push"), json.dumps(body), content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "subscription_refused")
+    assert not PushSubscription.objects.exists()
+
+
+def test_the_address_takes_small_json_of_one_client_at_a_moderate_rate(service: PushService) -> None:
+    assert ask(Browser("https://updates.push.services.mozilla.com/wpush/v2/gA"), ["breaking"]).status_code == 200
+    browser = subscribed(service, "a")
+    stranger = service.browser("a")
+    assert ask(browser).json() == {"topics": ["breaking"]}
+    answer = ask(browser, ["breaking"])
+    assert not answer.cookies
+    assert "no-store" in answer.headers["Cache-Control"]
+    stolen = {**stranger.subscription, "keys": {**stranger.subscription["keys"], "auth": "A" * 22}}
+    body = json.dumps({"subscription": stolen, "topics": []})
+    assert Client().post(reverse("push"), body, content_type="application/json").status_code == 400
+    assert PushSubscription.objects.count() == 2
+    assert Client().post(reverse("push"), {"topics": "x"}).status_code == 415
+    assert Client().post(reverse("push"), "x" * 9000, content_type="application/json").status_code == 413
+    for _request in range(30):
+        answer = ask(browser)
+    assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
+
+
+def test_without_a_key_there_is_no_button_and_no_address(settings: Any) -> None:
+    settings.PUSH_KEY = ""
+    assert "data-key" not in Client().get("/").text
+    statuses = (Client().post(reverse("push")).status_code, Client().get(reverse("push-worker")).status_code)
+    assert statuses == (404, 404)
+    settings.PUSH_KEY = KEY
+    page = Client().get(make_channel("Harbour").get_absolute_url()).text
+    assert f'data-key="{public_key()}"' in page
+    assert page.count("aria-pressed") == 2
+    worker = Client().get(reverse("push-worker"))
+    assert worker.headers["Content-Type"].startswith("text/javascript")
+    assert "showNotification" in worker.text
