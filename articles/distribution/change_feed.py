@@ -228,7 +228,7 @@ class Story:
     """What happened to an article since the feed's last entry about it."""
 
     events: list[Event] = field(default_factory=list)  #: that transitions wrote, in their order
-    repeated: list[Event] = field(default_factory=list)  #: that tell what was observed before
+    repeated: list[Event] = field(default_factory=list)  #: that tell what was observed before, or unseen
     observed: Event | None = None  #: what no transition wrote
 
     def end_with(self, sight: ReaderState, known: Event | None, text_changed: bool) -> None:
@@ -236,7 +236,9 @@ class Story:
         before = _state_of(known)
         for event in self.events:
             # Readers saw it by the clock, and the sequencer as well, before a worker stored it.
-            if event.kind == Kind.PUBLISHED and before == State.LIVE:
+            is_repeated = event.kind == Kind.PUBLISHED and before == State.LIVE
+            # An approved article may get a new text at a time; readers see it with the article, if ever.
+            if is_repeated or (event.kind in (Kind.UPDATED, Kind.CORRECTED) and before != State.LIVE):
                 self.repeated.append(event)
             else:
                 before = LEADS_TO[event.kind]

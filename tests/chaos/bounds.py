@@ -90,6 +90,7 @@ BOUNDS: Mapping[str, Bound] = {
     "Redis: resets": _REDIS,
     "mail server away": _OUTSIDE,
     "CDN away": _OUTSIDE,
+    "webhook receiver away": _OUTSIDE,
     "workers' clock set": _PROCESS,
     "web server's clock set": _PROCESS,
     "poisoned burst": _DATABASE,

@@ -8,21 +8,17 @@ or what caches may show after a change.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.chaos.agreement import Agreement
 from tests.chaos.bounds import LEASES, OF_REDIS, PURGE, bound_of
 from tests.chaos.history import Added, FaultRecord, Mailed, Operation, Purged, Record, Sight, operations
+from tests.chaos.marks import MARK
 from tests.chaos.timeline import FOREVER, Segment, State, Timeline, after, seconds
-
-LOST, TWICE, EARLY, ZOMBIE, UNEXPLAINED, LATE = "lost", "twice", "early", "zombie", "unexplained", "late"
-KINDS = (LOST, TWICE, EARLY, ZOMBIE, UNEXPLAINED, LATE)
-
-MARK = re.compile(r"Mark(\d+)v(\d+)e")
-"""A story's number and its text's, in each headline and text."""
+from tests.chaos.violations import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE
 
 TOLERANCE = 0.002  # seconds
 STALE = 1.5  # seconds for which caches may show what was changed: docs/cache.md
@@ -153,6 +149,7 @@ class Checker:
         self._check_tasks()
         self._check_probes()
         self._check_sights()
+        self._check_told()
         return self.verdict
 
     # What belongs together
@@ -241,7 +238,10 @@ class Checker:
     def _span_of(self, event: Event) -> tuple[float, float]:
         if event.operation is not None:
             return event.operation.began, event.operation.ended
-        return event.at, self._quiet_after(event.at + STALE, 0.0)
+        assert event.entry is not None
+        row = next((one for one in self.dump["releases"] if one["id"] == event.entry["release_id"]), None)
+        due = row["publish_at"] if row else event.entry["new_time"]  # readers see it by the clock, before it is stored
+        return min(event.at, due or event.at), self._quiet_after(event.at + STALE, 0.0)
 
     def _after(self, story: Story, state: State, event: Event) -> State:
         if event.operation is None:
@@ -524,6 +524,15 @@ class Checker:
             missing = f"is not on its page {sight.address} at {sight.began:.3f} ({sight.status})"
             self.verdict.add(LOST, f"story {sight.story}", missing)
 
+    # What programs were told
+
+    def _check_told(self) -> None:
+        timelines = {pk: self.timelines[story] for pk, story in self.story_of.items() if story in self.timelines}
+        agreement = Agreement(
+            self.records, self.dump, self.verdict.add, timelines=timelines, is_calm=self._is_calm
+        )  # fmt: skip
+        self.verdict.checked += agreement.run()
+
     # Faults and lateness
 
     def _stale_until(self, event: Event, high: float) -> float:
@@ -583,7 +592,7 @@ class Checker:
 
 
 def _changes_pages(event: Event) -> bool:
-    """Whether readers see it only from its commit on; what the workers store otherwise, the clock has shown."""
+    """Whether its spans alone do not say it: of what the workers store, publications and ends do."""
     return event.operation is not None or bool(
         event.entry and (event.entry["release_id"] or event.entry["action"] == "updated")
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.chaos.checker import MARK
+from tests.chaos.marks import MARK
 from tests.harness import Stand
 
 _QUERIES = {
@@ -32,6 +32,7 @@ _QUERIES = {
     ),
     "tasks": "SELECT task_id, task_type, `key`, execute_time, attempts, leased_until FROM taskinfo",
     "logs": "SELECT task_id, task_type, `key`, execute_time, promised_at, status, executed_at FROM taskinfo_logs",
+    "events": "SELECT id, kind, object_id, seq FROM articles_event ORDER BY id",
     "effects": "SELECT task_id, at FROM probe_effect",
 }
 _SHOWN = (4, 8, 9)

@@ -566,7 +566,7 @@ def _reset(proxy: Proxy, scene: Scene) -> Iterator[None]:
     yield
 
 
-# Mail server and CDN
+# Mail server, CDN and receiver of webhooks
 
 
 @contextmanager
@@ -583,6 +583,14 @@ def refuse_purges(scene: Scene) -> Iterator[None]:
     scene.outside.refuses_purges = True
     yield
     scene.outside.refuses_purges = False
+
+
+@contextmanager
+def refuse_webhooks(scene: Scene) -> Iterator[None]:
+    """The receiver of webhooks is overloaded."""
+    scene.outside.refuses_webhooks = True
+    yield
+    scene.outside.refuses_webhooks = False
 
 
 # Clocks
@@ -732,6 +740,7 @@ KINDS: Mapping[str, Kind] = {
     "Redis: resets": Kind(_between("redis", _reset), "redis network", lasts=False),
     "mail server away": Kind(refuse_mails, "mail"),
     "CDN away": Kind(refuse_purges, "cdn"),
+    "webhook receiver away": Kind(refuse_webhooks, "receiver"),
     "workers' clock set": Kind(skew_workers, "workers' clock"),
     "web server's clock set": Kind(skew_web, "web clock"),
     "poisoned burst": Kind(poison, "tasks", lasts=False, weight=3),

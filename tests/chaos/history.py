@@ -87,7 +87,29 @@ class Purged(Record):
     keys: Sequence[str]
 
 
-_KINDS = (Request, Sight, FaultRecord, Added, Mailed, Purged)
+@dataclass(frozen=True, kw_only=True)
+class Told(Record):
+    """A webhook that the receiver got, and its answer; one without `message` says that there is a receiver."""
+
+    type = "webhook"
+    message: str = ""
+    kind: str = ""
+    object: int = 0
+    state: str = ""  #: of an article
+    text: int | None = None  #: of an article that is live
+    status: int = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Followed(Record):
+    """A page of the change feed that the follower got: articles with their texts, and those that have left."""
+
+    type = "feed"
+    live: Sequence[tuple[int, int | None]] = ()
+    gone: Sequence[tuple[int, str]] = ()
+
+
+_KINDS = (Request, Sight, FaultRecord, Added, Mailed, Purged, Told, Followed)
 _TYPES: Mapping[str, type[Record]] = {kind.type: kind for kind in _KINDS}
 
 

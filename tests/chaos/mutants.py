@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.chaos import scenarios
-from tests.chaos.checker import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE
 from tests.chaos.script import Scenario
+from tests.chaos.violations import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE
 from tests.harness import base_dir
 
 _COPIED = (

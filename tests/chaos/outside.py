@@ -1,7 +1,8 @@
-"""The world outside: a mail server and a CDN, which write what they get into the history."""
+"""The world outside: a mail server, a CDN and a receiver of webhooks, which write what they get into the history."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from email.parser import BytesParser
@@ -10,35 +11,43 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.chaos.history import History, Mailed, Purged, now
+from tests.chaos.history import History, Mailed, Purged, Told, now
+from tests.chaos.marks import MARK
 
 _HOST = "127.0.0.1"
 
 
 class Outside:
-    """Both servers, on ports of their own; a context manager."""
+    """These servers, on ports of their own; a context manager."""
 
-    def __init__(self, history: History, *, has_cdn: bool = True, address: str = _HOST) -> None:
+    def __init__(
+        self, history: History, *, has_cdn: bool = True, has_receiver: bool = True, address: str = _HOST
+    ) -> None:
         """`address` is where the hosts of the system reach them."""
         self.history = history
         self._address = address
         self._has_cdn = has_cdn
-        self.refuses_mails = self.refuses_purges = False
+        self._has_receiver = has_receiver
+        self.refuses_mails = self.refuses_purges = self.refuses_webhooks = False
         self.mail_takes = self.purge_takes = 0.0  #: seconds from receiving one to the response
         self._mail = _MailServer((address, 0), _handler(_Mail, self))
-        self._cdn = _Cdn((address, 0), _handler(_Purge, self))
+        self._cdn = _Server((address, 0), _handler(_Purge, self))
+        self._receiver = _Server((address, 0), _handler(_Webhook, self))
+        self._servers = (self._mail, self._cdn, self._receiver)
 
     def __enter__(self) -> Self:
-        for server in (self._mail, self._cdn):
+        for server in self._servers:
             threading.Thread(target=server.serve_forever, args=[0.05], daemon=True).start()
         if self._has_cdn:
             self.history.add(Purged(began=now(), ended=now(), keys=()))
+        if self._has_receiver:
+            self.history.add(Told(began=now(), ended=now()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for server in (self._mail, self._cdn):
+        for server in self._servers:
             server.shutdown()
             server.server_close()
 
@@ -46,7 +55,16 @@ class Outside:
     def environment(self) -> dict[str, str]:
         """The variables that make Headline use them."""
         cdn = {"CDN_PURGE_URLS": f"http://{self._address}:{self._cdn.server_address[1]}/"} if self._has_cdn else {}
-        return {"EMAIL_URL": f"smtp://{self._address}:{self._mail.server_address[1]}", **cdn}
+        return {
+            "EMAIL_URL": f"smtp://{self._address}:{self._mail.server_address[1]}",
+            "WEBHOOK_ALLOWED_HOSTS": f"{self._address}:{self._receiver.server_address[1]}",
+            **cdn,
+        }
+
+    @property
+    def webhook(self) -> str:
+        """The URL of the receiver; "" without one."""
+        return f"http://{self._address}:{self._receiver.server_address[1]}/" if self._has_receiver else ""
 
 
 def _handler(kind: type[Any], outside: Outside) -> type[Any]:
@@ -106,6 +124,34 @@ class _Purge(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+class _Webhook(BaseHTTPRequestHandler):
+    """A receiver of webhooks, which keeps its connections."""
+
+    outside: Outside
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:  # noqa: N802 (the method's name)
+        length, began = int(self.headers["Content-Length"] or 0), now()
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return  # its sender was killed, and has not sent all
+        said, status = json.loads(body), 503 if self.outside.refuses_webhooks else 200
+        mark = MARK.search(said["data"].get("article", {}).get("title", ""))
+        self.outside.history.add(
+            Told(
+                began=began, ended=now(), message=self.headers["webhook-id"], kind=said["type"],
+                object=said["data"]["object"], state=said["data"].get("state", ""),
+                text=int(mark[2]) if mark else None, status=status,
+            )
+        )  # fmt: skip
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
 class _MailServer(ThreadingTCPServer):
     daemon_threads = True
 
@@ -113,8 +159,8 @@ class _MailServer(ThreadingTCPServer):
         """Ignore it: the process that sent the mail was killed."""
 
 
-class _Cdn(ThreadingHTTPServer):
+class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore it: the process that sent the purge was killed."""
+        """Ignore it: the process that sent the request was killed."""

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from tests.chaos.checker import Verdict, check
 from tests.chaos.clocks import Clocks, environment_of
 from tests.chaos.dump import dump
 from tests.chaos.faults import KINDS, Scene, as_root
+from tests.chaos.follower import Follower, settle_webhooks
 from tests.chaos.history import FaultRecord, History, at_another_time, now
 from tests.chaos.newsroom import ATTEMPTS, TIMEOUT, Editor, Newsroom
 from tests.chaos.outside import Outside
@@ -106,6 +107,7 @@ def account(
     latest: float | None = None,
     with_clocks: bool = True,
     has_cdn: bool = True,
+    has_receiver: bool = True,
     make_system: Callable[[Outside], System] | None = None,
     address: str = HOST,
     begin: datetime | None = None,
@@ -125,7 +127,7 @@ def account(
             stack.enter_context(environment_of(stand.mariadb, clocks.environment("mariadb")))
         history = stack.enter_context(closing(History(path)))
         stack.enter_context(limited_rights(stand))
-        outside = stack.enter_context(Outside(history, has_cdn=has_cdn, address=address))
+        outside = stack.enter_context(Outside(history, has_cdn=has_cdn, has_receiver=has_receiver, address=address))
         environment = {**outside.environment, **({"TIME_ZONE": str(begin.tzinfo)} if begin else {})}
         system = (
             make_system(outside)
@@ -134,11 +136,18 @@ def account(
         )
         stack.enter_context(system)
         stack.callback(lambda: system.log_to(directory / f"output-{seed}.txt"))
-        newsroom = Newsroom(history, system.port, stand.run("tests.chaos.cast"), stand)
+        newsroom = Newsroom(
+            history, system.port, stand.run("tests.chaos.cast", *filter(None, [outside.webhook])), stand
+        )
         newsroom.zone = begin.tzinfo if begin and begin.tzinfo else UTC
         scene = Scene(system, outside, history, random.Random(seed))
         reader = Reader(newsroom, -seed - 1, pause=0.0)
-        settled_at = work(newsroom, scene)
+        follower = Follower(newsroom)
+        with followed(follower) if has_receiver else nullcontext():
+            settled_at = work(newsroom, scene)
+        if has_receiver:
+            settle_webhooks(scene, SETTLED)
+            follower.catch_up()
         for address in LISTS:
             reader.look(address)
         sample = random.Random(seed).sample(newsroom.stock, min(_SAMPLE, len(newsroom.stock)))
@@ -168,6 +177,14 @@ def readers_at_work(newsroom: Newsroom, seed: int, load: Load) -> Iterator[None]
     readers = [Reader(newsroom, -seed - number - 1, pause=load.reading_pause) for number in range(load.readers)]
     threads = [threading.Thread(target=one.read, args=[stopping], daemon=True) for one in readers]
     with _running(threads, stopping, 2 * TIMEOUT):
+        yield
+
+
+@contextmanager
+def followed(follower: Follower) -> Iterator[None]:
+    """The follower follows while the block lasts."""
+    stopping = threading.Event()
+    with _running([threading.Thread(target=follower.follow, args=[stopping], daemon=True)], stopping, 2 * TIMEOUT):
         yield
 
 

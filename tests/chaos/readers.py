@@ -7,8 +7,8 @@ import threading
 from bisect import bisect
 from collections.abc import Sequence
 
-from tests.chaos.checker import MARK
 from tests.chaos.history import Sight, now
+from tests.chaos.marks import MARK
 from tests.chaos.newsroom import Newsroom, Story, fetch, iso
 
 LISTS = (

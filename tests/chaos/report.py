@@ -7,9 +7,10 @@ from pathlib import Path
 
 from bench.figures import table
 from tests.chaos.bounds import BOUNDS, OTHER
-from tests.chaos.checker import KINDS, Late, iterate_late
+from tests.chaos.checker import Late, iterate_late
 from tests.chaos.history import FaultRecord
 from tests.chaos.proof import Proof
+from tests.chaos.violations import KINDS
 
 _SHOWN = 40
 

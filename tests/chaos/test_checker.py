@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.chaos.bounds import BOUNDS, OF_REDIS
-from tests.chaos.checker import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE, Verdict, check
+from tests.chaos.checker import Verdict, check
 from tests.chaos.history import Added, FaultRecord, Mailed, Purged, Record, Request, Sight
+from tests.chaos.violations import EARLY, LATE, LOST, TWICE, UNEXPLAINED, ZOMBIE
 
 Row = dict[str, Any]
 SETTLED_AT = 100.0

@@ -19,11 +19,11 @@ import pytest
 
 from bench.figures import percentile, table
 from bench.stand import memory_of
-from tests.chaos.checker import KINDS
 from tests.chaos.faults import Scene, note
 from tests.chaos.history import History, Record, Request, Sight, now
 from tests.chaos.newsroom import TIMEOUT, Newsroom
 from tests.chaos.proof import Load, account, editors_at_work, readers_at_work, say, settle
+from tests.chaos.violations import KINDS
 from tests.harness import Process, Stand, eventually
 
 pytestmark = [pytest.mark.overload, pytest.mark.django_db]  # whose tables the stand copies
@@ -63,7 +63,7 @@ def test_at_the_full_hour_everyone_goes_on(stand: Stand, tmp_path: Path) -> None
                 time.sleep(max(0.0, begin + SECONDS - now()))
             return settle(scene)
 
-    verdict, path = account(stand, tmp_path, work, seed=1, latest=PATIENCE, with_clocks=False)
+    verdict, path = account(stand, tmp_path, work, seed=1, latest=PATIENCE, with_clocks=False, has_receiver=False)
     records = History.read(path)
     requests = [one for one in records if isinstance(one, Request) and one.operation != "store"]
     responses = [_took(one) for one in requests if one.status is not None]

@@ -37,5 +37,8 @@ def test_every_article_mail_and_purge_is_accounted_for_in_short(stand: Stand, tm
     leases = '{"SCHEDULING_LEASE": 5}'  # a mail of the killed worker need not wait for 30 s
     verdict = play(stand, tmp_path, [in_short], seed=1, settings=leases, refreshing=False)
     assert not verdict.violations, (tmp_path / "output-1.txt").read_text()
-    accounted = {name: verdict.checked[name] for name in ("articles", "due", "mails", "purges", "sights")}
+    accounted = {
+        name: verdict.checked[name]
+        for name in ("articles", "due", "mails", "purges", "sights", "webhooks", "articles told and followed")
+    }
     assert all(accounted.values()), accounted

@@ -127,6 +127,22 @@ def test_an_update_that_is_due_has_the_instant_at_which_readers_saw_it(alice: Us
     assert (event.planned_at, event.happened_at, event.revision) == (at, at, 2)
 
 
+def test_a_new_text_of_what_readers_do_not_see_is_no_event(alice: User) -> None:
+    article = make_article(status=APPROVED)
+    publishing.edit(article, by=alice, changes={"title": "Another"})
+    publishing.schedule_update(article, publish_at=soon(hours=1), by=alice)
+    publishing.submit(article, by=alice)
+    number = article.revisions.latest("number").number
+    publishing.approve(article, by=make_editor("bob"), revision=number)
+    Update.objects.filter(article=article).update(publish_at=soon(seconds=-3), updated_at=soon(seconds=-9))
+    with transaction.atomic():
+        publishing.update_due([article.pk])
+    assert AuditEntry.objects.filter(action="updated").exists()
+    assert kinds_of() == []
+    publishing.publish_now(Article.objects.get(), by=alice)
+    assert kinds_of() == [Kind.PUBLISHED]
+
+
 def test_an_instant_that_only_the_clock_has_shown_has_one_event_however_late_the_worker_is(alice: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(days=1))
     assert kinds_of() == [Kind.SCHEDULED]
