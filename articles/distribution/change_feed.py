@@ -228,7 +228,7 @@ class Story:
     """What happened to an article since the feed's last entry about it."""
 
     events: list[Event] = field(default_factory=list)  #: that transitions wrote, in their order
-    repeated: list[Event] = field(default_factory=list)  #: that tell what was observed before, or unseen
+    repeated: list[Event] = field(default_factory=list)  #: that say what was observed before, or what no reader sees
     observed: Event | None = None  #: what no transition wrote
 
     def end_with(self, sight: ReaderState, known: Event | None, text_changed: bool) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tests.chaos.history import Followed, Record, Told
+from tests.chaos.history import Followed, Received, Record
 from tests.chaos.timeline import Timeline
 from tests.chaos.violations import EARLY, LOST, TWICE, UNEXPLAINED, ZOMBIE
 
@@ -41,7 +41,7 @@ class Agreement:
         is_calm: Callable[[float, float], bool],
     ) -> None:
         """`timelines` are those of articles by their ids."""
-        self._told = [one for one in records if isinstance(one, Told)]
+        self._received = [one for one in records if isinstance(one, Received)]
         self._followed = [one for one in records if isinstance(one, Followed)]
         self._dump, self._add, self._timelines, self._is_calm = dump, add, timelines, is_calm
         self._events = sorted(dump.get("events", ()), key=lambda one: one["seq"] or 0)
@@ -49,7 +49,7 @@ class Agreement:
 
     def run(self) -> Counter[str]:
         """Compare all; what was compared. Nothing without a receiver."""
-        if self._told:
+        if self._received:
             self._check_numbers()
             self._check_audit_log()
             self._check_received()
@@ -89,12 +89,12 @@ class Agreement:
     def _check_received(self) -> None:
         """At least once, and nothing else."""
         written = {f"evt_{one['seq']}": one for one in self._events if one["kind"] not in _NEWSROOM}
-        received = Counter(one.message for one in self._told if one.message and one.status == 200)
-        self.checked["webhooks"] = received.total()
-        for message in written.keys() - received.keys():
-            self._add(LOST, message, f"{written[message]['kind']} of {written[message]['object_id']} was not received")
-        for message in received.keys() - written.keys():
-            self._add(UNEXPLAINED, message, "was received and is not written")
+        delivered = Counter(one.message for one in self._received if one.message and one.status == 200)
+        self.checked["webhooks"] = delivered.total()
+        for message in written.keys() - delivered.keys():
+            self._add(LOST, message, f"{written[message]['kind']} of {written[message]['object_id']} was not delivered")
+        for message in delivered.keys() - written.keys():
+            self._add(UNEXPLAINED, message, "was delivered and is not written")
 
     def _check_order(self) -> None:
         """The first arrivals of one object's events are in their order."""
@@ -110,38 +110,38 @@ class Agreement:
             last[key] = max(number, last.get(key, 0))
 
     def _check_truth(self) -> None:
-        """Nothing was told before readers could see it, and nothing that they had not seen for a while."""
-        for one in self._told:
+        """Nothing was received before readers could see it, and nothing that they had not seen for a while."""
+        for one in self._received:
             timeline = self._timelines.get(one.object)
             if one.state != "live" or one.text is None or timeline is None:
                 continue
-            self.checked["texts told"] += 1
+            self.checked["texts received"] += 1
             if not timeline.may_have_shown(one.text, one.ended):
-                self._add(EARLY, f"article {one.object}", f"{one.message} told text {one.text} at {one.ended:.3f}")
+                self._add(EARLY, f"article {one.object}", f"{one.message} has text {one.text} at {one.ended:.3f}")
             elif self._is_calm(one.began - _STALE, one.ended) and not timeline.may_show(
                 one.text, one.began - _STALE, one.ended
             ):
-                self._add(ZOMBIE, f"article {one.object}", f"{one.message} told text {one.text} at {one.ended:.3f}")
+                self._add(ZOMBIE, f"article {one.object}", f"{one.message} has text {one.text} at {one.ended:.3f}")
 
     def _check_end(self) -> None:
         """All know the same of each article in the end: state, and text."""
         events = {one["object_id"]: (_LEADS_TO[one["kind"]], None) for one in self._events if one["kind"] in _LEADS_TO}
-        told = {one.object: (one.state, one.text) for one in sorted(self._arrived(), key=_number) if one.state}
+        received = {one.object: (one.state, one.text) for one in sorted(self._arrived(), key=_number) if one.state}
         followed: dict[int, tuple[str, int | None]] = {}
         for page in self._followed:
             followed |= {pk: ("live", text) for pk, text in page.live}
             followed |= {pk: (kind, None) for pk, kind in page.gone}
         texts = {one["id"]: one["text"] for one in self._dump["articles"]}
-        self.checked["articles told and followed"] = len(followed.keys() & told.keys())
-        for pk in events.keys() | told.keys() | followed.keys():
-            knows = [source.get(pk, ("nothing", None)) for source in (events, told, followed)]
+        self.checked["articles received and followed"] = len(followed.keys() & received.keys())
+        for pk in events.keys() | received.keys() | followed.keys():
+            knows = [source.get(pk, ("nothing", None)) for source in (events, received, followed)]
             states, last = {state for state, _text in knows}, [text for state, text in knows[1:] if state == "live"]
             if len(states) > 1 or any(text != texts.get(pk) for text in last):
                 text = f"event, webhook and feed say {knows}, text {texts.get(pk)} is stored"
                 self._add(LOST, f"article {pk}", text)
 
-    def _arrived(self) -> Iterable[Told]:
-        return (one for one in self._told if one.message.startswith("evt_") and one.status == 200)
+    def _arrived(self) -> Iterable[Received]:
+        return (one for one in self._received if one.message.startswith("evt_") and one.status == 200)
 
 
 def _may_follow(before: str | None, kind: str) -> bool:
@@ -154,5 +154,5 @@ def _may_follow(before: str | None, kind: str) -> bool:
     return before == "live"
 
 
-def _number(one: Told) -> int:
+def _number(one: Received) -> int:
     return int(one.message.removeprefix("evt_"))

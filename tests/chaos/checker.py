@@ -149,7 +149,7 @@ class Checker:
         self._check_tasks()
         self._check_probes()
         self._check_sights()
-        self._check_told()
+        self._check_received()
         return self.verdict
 
     # What belongs together
@@ -524,9 +524,9 @@ class Checker:
             missing = f"is not on its page {sight.address} at {sight.began:.3f} ({sight.status})"
             self.verdict.add(LOST, f"story {sight.story}", missing)
 
-    # What programs were told
+    # What programs received
 
-    def _check_told(self) -> None:
+    def _check_received(self) -> None:
         timelines = {pk: self.timelines[story] for pk, story in self.story_of.items() if story in self.timelines}
         agreement = Agreement(
             self.records, self.dump, self.verdict.add, timelines=timelines, is_calm=self._is_calm

@@ -1,4 +1,4 @@
-"""A program that follows the change feed, as a search service would, and records what it is told."""
+"""A program that follows the change feed, as a search service would, and records what it gets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AS_IF_TIME_HAD_PASSED = (
     "UPDATE articles_delivery SET due_at = UTC_TIMESTAMP(6) WHERE state = 'pending' AND due_at > UTC_TIMESTAMP(6)",
     "UPDATE articles_endpoint SET leased_until = leased_until - INTERVAL 30 SECOND WHERE leased_until IS NOT NULL",
 )
-"""The pauses between attempts, and the lease of a sender that was killed."""
+"""The pauses between attempts, and the lease of a sender that has died."""
 
 
 class Follower:

@@ -88,7 +88,7 @@ class Purged(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told(Record):
+class Received(Record):
     """A webhook that the receiver got, and its answer; one without `message` says that there is a receiver."""
 
     type = "webhook"
@@ -109,7 +109,7 @@ class Followed(Record):
     gone: Sequence[tuple[int, str]] = ()
 
 
-_KINDS = (Request, Sight, FaultRecord, Added, Mailed, Purged, Told, Followed)
+_KINDS = (Request, Sight, FaultRecord, Added, Mailed, Purged, Received, Followed)
 _TYPES: Mapping[str, type[Record]] = {kind.type: kind for kind in _KINDS}
 
 

@@ -11,7 +11,7 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.chaos.history import History, Mailed, Purged, Told, now
+from tests.chaos.history import History, Mailed, Purged, Received, now
 from tests.chaos.marks import MARK
 
 _HOST = "127.0.0.1"
@@ -41,7 +41,7 @@ class Outside:
         if self._has_cdn:
             self.history.add(Purged(began=now(), ended=now(), keys=()))
         if self._has_receiver:
-            self.history.add(Told(began=now(), ended=now()))
+            self.history.add(Received(began=now(), ended=now()))
         return self
 
     def __exit__(
@@ -134,11 +134,11 @@ class _Webhook(BaseHTTPRequestHandler):
         length, began = int(self.headers["Content-Length"] or 0), now()
         body = self.rfile.read(length)
         if len(body) < length:
-            return  # its sender was killed, and has not sent all
+            return  # its sender ended before it had sent all
         said, status = json.loads(body), 503 if self.outside.refuses_webhooks else 200
         mark = MARK.search(said["data"].get("article", {}).get("title", ""))
         self.outside.history.add(
-            Told(
+            Received(
                 began=began, ended=now(), message=self.headers["webhook-id"], kind=said["type"],
                 object=said["data"]["object"], state=said["data"].get("state", ""),
                 text=int(mark[2]) if mark else None, status=status,

@@ -1,4 +1,4 @@
-"""The comparison of what programs were told, with small records made by hand."""
+"""The comparison of what programs received, with small records made by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.agreement import Agreement
-from tests.chaos.history import Followed, Record, Told
+from tests.chaos.history import Followed, Received, Record
 from tests.chaos.timeline import FOREVER, Segment, Timeline
 from tests.chaos.violations import EARLY, LOST, TWICE, UNEXPLAINED, ZOMBIE
 
@@ -16,17 +16,17 @@ LIVE, GONE = 20.0, 30.0
 TIMELINES = {7: Timeline([Segment(0.0, GONE, GONE, [(LIVE, FOREVER, 1)]), Segment(GONE, FOREVER, FOREVER, [])])}
 
 
-def told(seq: int, kind: str, at: float, state: str, text: int | None = None) -> Told:
-    return Told(began=at, ended=at, message=f"evt_{seq}", kind=kind, object=7, state=state, text=text)
+def received(seq: int, kind: str, at: float, state: str, text: int | None = None) -> Received:
+    return Received(began=at, ended=at, message=f"evt_{seq}", kind=kind, object=7, state=state, text=text)
 
 
 class Books:
     """An article that is published and unpublished, as all books say; the tests spoil one of them."""
 
     def __init__(self) -> None:
-        self.told = [
-            told(11, "article.published", LIVE, "live", 1),
-            told(12, "article.unpublished", GONE, "unpublished"),
+        self.received = [
+            received(11, "article.published", LIVE, "live", 1),
+            received(12, "article.unpublished", GONE, "unpublished"),
         ]
         self.followed = [
             Followed(began=LIVE, ended=LIVE, live=[(7, 1)]),
@@ -44,7 +44,7 @@ class Books:
     def violations(self) -> set[str]:
         """Their kinds."""
         found: list[str] = []
-        records: list[Record] = [Told(began=0.0, ended=0.0), *self.told, *self.followed]
+        records: list[Record] = [Received(began=0.0, ended=0.0), *self.received, *self.followed]
         dump = {"events": self.events, "entries": self.entries, "articles": [{"id": 7, "text": 1}]}
         Agreement(
             records,
@@ -61,39 +61,39 @@ def books() -> Books:
     return Books()
 
 
-def test_books_that_agree_are_right_also_when_something_was_told_twice(books: Books) -> None:
+def test_books_that_agree_are_right_also_when_something_came_twice(books: Books) -> None:
     assert books.violations() == set()
-    books.told.append(replace(books.told[0], state="unpublished", text=None, kind="article.unpublished"))
+    books.received.append(replace(books.received[0], state="unpublished", text=None, kind="article.unpublished"))
     assert books.violations() == set()
 
 
 def test_what_was_not_received_is_lost(books: Books) -> None:
-    del books.told[0]
+    del books.received[0]
     assert books.violations() == {LOST}
 
 
 def test_what_was_refused_was_not_received(books: Books) -> None:
-    books.told[0] = replace(books.told[0], status=503)
+    books.received[0] = replace(books.received[0], status=503)
     assert books.violations() == {LOST}
 
 
 def test_what_is_not_written_is_unexplained(books: Books) -> None:
-    books.told.insert(0, told(10, "article.scheduled", 1.0, ""))
+    books.received.insert(0, received(10, "article.scheduled", 1.0, ""))
     assert UNEXPLAINED in books.violations()
 
 
 def test_a_later_event_does_not_overtake(books: Books) -> None:
-    books.told.reverse()
+    books.received.reverse()
     assert UNEXPLAINED in books.violations()
 
 
 def test_what_readers_do_not_see_yet_is_early(books: Books) -> None:
-    books.told[0] = replace(books.told[0], began=LIVE - 1, ended=LIVE - 1)
+    books.received[0] = replace(books.received[0], began=LIVE - 1, ended=LIVE - 1)
     assert books.violations() == {EARLY}
 
 
 def test_what_readers_no_longer_see_is_a_zombie(books: Books) -> None:
-    books.told.append(replace(books.told[0], began=GONE + 9, ended=GONE + 9))
+    books.received.append(replace(books.received[0], began=GONE + 9, ended=GONE + 9))
     assert books.violations() == {ZOMBIE}
 
 

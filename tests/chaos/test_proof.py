@@ -39,6 +39,6 @@ def test_every_article_mail_and_purge_is_accounted_for_in_short(stand: Stand, tm
     assert not verdict.violations, (tmp_path / "output-1.txt").read_text()
     accounted = {
         name: verdict.checked[name]
-        for name in ("articles", "due", "mails", "purges", "sights", "webhooks", "articles told and followed")
+        for name in ("articles", "due", "mails", "purges", "sights", "webhooks", "articles received and followed")
     }
     assert all(accounted.values()), accounted
