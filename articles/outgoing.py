@@ -11,12 +11,16 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from threading import Timer
+from queue import Empty, SimpleQueue
+from threading import Thread, Timer
 from typing import Any
 
 Address = IPv4Address | IPv6Address
 Resolved = tuple[Any, ...]
 """What `getaddrinfo` returns for one address."""
+
+RESOLVE = 3.0
+"""Seconds for the look-up of a name."""
 
 _NOT_PUBLIC: list[IPv4Network | IPv6Network] = [
     *map(
@@ -42,8 +46,26 @@ def is_public(address: Address) -> bool:
 
 
 def resolve(host: str, port: int) -> list[Resolved]:
-    """What a name resolves to. Raises `OSError` for unknown names."""
-    return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    """What a name resolves to. Raises `OSError` for unknown names, and `TimeoutError` when no name server answers.
+
+    In a thread of its own, because a look-up has no limit of time; one that is given up ends by itself.
+    """
+    answer: SimpleQueue[list[Resolved] | Exception] = SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answer.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:  # which the caller gets
+            answer.put(error)
+
+    Thread(target=look_up, name="name look-up", daemon=True).start()
+    try:
+        found = answer.get(timeout=RESOLVE)
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def address_of(resolved: Resolved) -> Address:

@@ -139,6 +139,7 @@ class EndpointViewSet(ScreenViewSet):
 
     serializer_class = EndpointSerializer
     queryset = Endpoint.objects.prefetch_related("channels")
+    unversioned = frozenset({"failing_since", "health"})
 
     def create(self, request: Request) -> Response:
         """Store a new webhook; the response has its secret, once."""

@@ -44,12 +44,14 @@ class VersionedView(StrictView):
     is_versioned = False
     is_single = False  # a resource of which there is one, so that its URL has no id
     sends_etags = True
+    unversioned: frozenset[str] = frozenset()  # fields that change by themselves: no reason to refuse a change
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The response; to GET with an `ETag`, or 304 if `If-None-Match` names it."""
         response = super().dispatch(request, *args, **kwargs)
         is_read = request.method in ("GET", "HEAD") and response.status_code == status.HTTP_200_OK
-        return _unless_known(request, response) if is_read and isinstance(response, Response) else response
+        is_whole = not (self.unversioned and "ETag" in response.headers)  # else the rest may be new
+        return _unless_known(request, response) if is_read and is_whole and isinstance(response, Response) else response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Raise `ValidationError` for a version that would be ignored."""
@@ -62,7 +64,7 @@ class VersionedView(StrictView):
         response = super().handle_exception(exc)
         if isinstance(exc, VersionChanged):
             response.data["current"] = exc.current
-            response.headers["ETag"] = etag_of(exc.current)
+            response.headers["ETag"] = self._version_of(exc.current)
         return response
 
     def shown(self, pk: Any) -> Any:
@@ -72,7 +74,11 @@ class VersionedView(StrictView):
     def respond_with(self, pk: Any, status: int = status.HTTP_200_OK) -> Response:
         """The current representation of an object, with its `ETag`."""
         data = self.shown(pk)
-        return Response(data, status, headers={"ETag": etag_of(data)})
+        return Response(data, status, headers={"ETag": self._version_of(data)})
+
+    def _version_of(self, data: Any) -> str:
+        names = data.keys() - self.unversioned if self.unversioned else ()
+        return etag_of({name: data[name] for name in data if name in names} if names else data)
 
     def if_match(self, instance: Model, action: Callable[[], R]) -> R:
         """Run `action`, but only on the version in `If-Match` if the request has one. Raises `VersionChanged`."""
@@ -83,7 +89,7 @@ class VersionedView(StrictView):
     def _run_on_version(self, header: str, instance: Model, action: Callable[[], R]) -> R:
         list(lock_by_ids(type(instance), [instance.pk]).values_list("pk"))
         current = self.shown(instance.pk)
-        if header.strip() != "*" and etag_of(current) not in parse_etags(header):
+        if header.strip() != "*" and self._version_of(current) not in parse_etags(header):
             raise VersionChanged(current)
         return action()
 

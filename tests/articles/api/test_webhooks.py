@@ -66,6 +66,20 @@ def test_a_webhook_is_managed_by_a_program(api: APIClient, receiver: Receiver) -
     assert not Delivery.objects.exists()
 
 
+def test_what_a_webhook_has_delivered_is_no_reason_to_refuse_a_change(api: APIClient, receiver: Receiver) -> None:
+    made = api.post(URL, {"url": receiver.url}, format="json")
+    own, version = f"{URL}{made.json()['id']}/", made.headers["ETag"]
+    published()
+    drain()
+    fresh = api.get(own, headers={"if-none-match": version})
+    assert (fresh.status_code, fresh.headers["ETag"]) == (200, version)
+    assert fresh.json()["health"]["delivered"] == 1
+    changed = api.patch(own, {"description": "Search"}, format="json", headers={"if-match": version})
+    assert changed.status_code == 200
+    refused = api.patch(own, {"description": "Archive"}, format="json", headers={"if-match": version})
+    assert (refused.status_code, refused.headers["ETag"]) == (412, changed.headers["ETag"])
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

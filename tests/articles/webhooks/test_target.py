@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import threading
 from ipaddress import ip_address
 from typing import Any
 
 import pytest
 
+from articles import outgoing
 from articles.outgoing import is_public
 from articles.webhooks import TargetRefused, target
 from articles.webhooks.send import PinnedConnection
@@ -115,3 +117,16 @@ def test_a_name_with_one_internal_address_is_refused(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("address", ["1.1.1.1", "8.8.8.8", "172.32.0.1", "2606:4700:4700::1111", "2a00:1450::1"])
 def test_what_is_public_is_known(address: str) -> None:
     assert is_public(ip_address(address))
+
+
+def test_a_name_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    monkeypatch.setattr(outgoing, "RESOLVE", 0.1)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(30))
+    try:
+        with pytest.raises(TargetRefused):
+            check("https://hooks.example.org/")
+        reply = PinnedConnection(parse("https://hooks.example.org/")).post("{}", {})
+        assert (reply.error, reply.code) == ("timeout", None)
+    finally:
+        over.set()
