@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from prometheus_client import REGISTRY
 
 from articles import publishing
 from articles.distribution import catch_up
@@ -65,8 +66,10 @@ def test_what_a_webhook_has_not_got_stays_four_times_as_long(
     assert len(receiver.requests) == 4
     Endpoint.objects.update(position=0)
     let_pass(2)
+    before = REGISTRY.get_sample_value("headline_events_lost_total") or 0.0
     with caplog.at_level(logging.ERROR):
         prune_events()
+    assert REGISTRY.get_sample_value("headline_events_lost_total") == before + 1
     assert list(Event.objects.values_list("kind", flat=True)) == [Kind.UNPUBLISHED]
     assert "before every webhook got them" in caplog.text
 
