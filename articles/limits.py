@@ -65,6 +65,7 @@ MOST_IDS = 100  # ids in the parameter `ids`
 MOST_BULK = 10_000  # articles in a bulk action
 MOST_RESCHEDULED = 1000  # articles rescheduled by one request
 MOST_MEMBERS = 500  # articles in a release
+MOST_DRAFTS = 20  # drafts of a front
 MOST_CARDS = 100  # cards of a version of a front
 MOST_BLOCKS = 20  # blocks of a version of a front
 MOST_SHOWN = 50  # cards that a block shows

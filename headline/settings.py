@@ -324,6 +324,7 @@ LOGGING = logs.configuration(LOG_FORMAT)
 
 # The newsroom
 
+FRONT_ARCHIVE = env.flag("FRONT_ARCHIVE", default=False)
 ARTICLES_TWO_PERSON_RULE = env.flag("TWO_PERSON_RULE", default=False)
 CALENDAR_CONFLICT = timedelta(minutes=5)  # two articles of a channel closer than this are a conflict
 WEBSUB_HUB = env.address("WEBSUB_HUB")

@@ -199,6 +199,7 @@ class FrontVersionHeadSerializer(serializers.ModelSerializer[FrontVersion]):
 
     state = serializers.ChoiceField(FrontVersion.State.choices)
     live_from = InstantField(allow_null=True)
+    live_until = InstantField(allow_null=True)
     based_on = serializers.IntegerField(source="based_on.number", allow_null=True, default=None)
     author = serializers.StringRelatedField[Any](allow_null=True)
     waits = serializers.SerializerMethodField(help_text=_("Whether it waits for another person to approve it."))
@@ -208,8 +209,8 @@ class FrontVersionHeadSerializer(serializers.ModelSerializer[FrontVersion]):
     class Meta:
         model = FrontVersion
         fields = [
-            "id", "front", "number", "state", "live_from", "based_on", "author", "edits", "waits", "created_at",
-            "updated_at",
+            "id", "front", "number", "state", "live_from", "live_until", "release", "based_on", "author", "edits",
+            "waits", "created_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
 

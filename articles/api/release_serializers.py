@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from articles import releases
 from articles.api.fields import AtOnceField, InstantField, StatusesField
-from articles.models import Article, Release, ReleaseMember
+from articles.models import Article, FrontVersion, Release, ReleaseMember
 from scheduling.api.strict import Strict
 
 
@@ -25,6 +25,17 @@ class ReleaseMemberSerializer(serializers.ModelSerializer[ReleaseMember]):
         read_only_fields = fields
 
 
+class ReleaseFrontSerializer(serializers.ModelSerializer[FrontVersion]):
+    """A version of a front in a release."""
+
+    title = serializers.CharField(source="__str__", read_only=True)
+
+    class Meta:
+        model = FrontVersion
+        fields = ["id", "front", "number", "title"]
+        read_only_fields = fields
+
+
 class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
     """A release with its articles. Its status and time change only through the actions."""
 
@@ -36,12 +47,15 @@ class ReleaseSerializer(Strict, serializers.ModelSerializer[Release]):
     created_at = InstantField(read_only=True)
     updated_at = InstantField(read_only=True)
     members = ReleaseMemberSerializer(many=True, read_only=True)
+    fronts = ReleaseFrontSerializer(
+        source="front_versions", many=True, read_only=True, help_text=_("Versions of fronts that go live with it.")
+    )
 
     class Meta:
         model = Release
         fields = [
             "id", "name", "status", "reason", "publish_at", "published_at", "created_by", "created_at", "updated_at",
-            "members",
+            "members", "fronts",
         ]  # fmt: skip
         read_only_fields = ["status", "reason"]
 
@@ -77,6 +91,15 @@ class NewMemberSerializer(Strict):
     )
 
 
+class NewReleaseFrontSerializer(Strict):
+    """A draft of a front to add."""
+
+    version = serializers.PrimaryKeyRelatedField(
+        queryset=FrontVersion.objects.select_related("front__channel"),
+        pk_field=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
+    )
+
+
 class ReleaseTimeSerializer(Strict):
     """When the release is published."""
 
@@ -85,17 +108,19 @@ class ReleaseTimeSerializer(Strict):
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    """A blocking issue; `member` is null if it concerns the whole release."""
+    """A blocking issue; `member` and `front` are null if it concerns the whole release."""
 
     member = ReleaseMemberSerializer(allow_null=True)
+    front = ReleaseFrontSerializer(allow_null=True)
     code = serializers.CharField()
     message = serializers.CharField()
 
 
 class EffectSerializer(serializers.Serializer[Any]):
-    """What a dry run did to one article."""
+    """What a dry run did to one article or front."""
 
-    member = ReleaseMemberSerializer()
+    member = ReleaseMemberSerializer(allow_null=True)
+    front = ReleaseFrontSerializer(allow_null=True)
     before = serializers.CharField()
     after = serializers.CharField()
 

@@ -18,14 +18,17 @@ from articles.api.base import NewsroomView
 from articles.api.release_serializers import (
     DryRunSerializer,
     NewMemberSerializer,
+    NewReleaseFrontSerializer,
     ProblemSerializer,
     ReleaseFilterSerializer,
     ReleaseMemberSerializer,
     ReleaseSerializer,
     ReleaseTimeSerializer,
 )
-from articles.exceptions import NotAMember
-from articles.models import Article, Release
+from articles.api.screens import or_waits
+from articles.exceptions import FrontGone, NotAMember
+from articles.models import Article, FrontVersion, Release
+from articles.review import waits
 from scheduling.api.strict import EmptyBody
 
 
@@ -43,7 +46,8 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
     serializer_class = ReleaseSerializer
     filter_class = ReleaseFilterSerializer
     queryset = Release.objects.select_related("created_by").prefetch_related(
-        Prefetch("members__article", Article.objects.only("title"))
+        Prefetch("members__article", Article.objects.only("title")),
+        Prefetch("front_versions", FrontVersion.objects.select_related("front__channel").order_by("pk")),
     )
     lookup_value_converter = "int"
     ordering = ("-id",)
@@ -97,6 +101,28 @@ class ReleaseViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Cr
         if found is None:
             raise NotAMember
         self.if_match(release, lambda: releases.remove_member(release, member=found, by=request.user))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        operation_id="desk_releases_add_front", summary="Add a front", request=NewReleaseFrontSerializer,
+        responses=or_waits(ReleaseSerializer),
+    )  # fmt: skip
+    @action(detail=True, methods=["post"], url_path="fronts")
+    def add_front(self, request: Request, pk: int) -> Response:
+        """Readers get a draft of a front with the release; 202 if another person has to approve it first."""
+        release, values = self.get_object(), self.checked(NewReleaseFrontSerializer)
+        self.if_match(release, lambda: releases.add_front(release, by=request.user, **values))
+        return self.respond_with(pk, status.HTTP_202_ACCEPTED if waits(values["version"]) else status.HTTP_200_OK)
+
+    @extend_schema(operation_id="desk_releases_remove_front", summary="Remove a front", request=None)
+    @action(detail=True, methods=["delete"], url_path="fronts/<int:version>")
+    def remove_front(self, request: Request, pk: int, version: int) -> Response:
+        """Make the version with this id a draft again."""
+        release = self.get_object()
+        found = release.front_versions.select_related("front__channel").filter(pk=version).first()
+        if found is None:
+            raise FrontGone
+        self.if_match(release, lambda: releases.remove_front(release, version=found, by=request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(

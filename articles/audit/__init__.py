@@ -26,6 +26,7 @@ from articles.audit.log import (
     record_beside as record_beside,
     record_bylines as record_bylines,
     record_due as record_due,
+    record_in_release as record_in_release,
     record_many as record_many,
     record_release as record_release,
     record_times as record_times,

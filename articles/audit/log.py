@@ -199,6 +199,12 @@ def record_beside(action: str, *, title: str, by: Actor | None = None, **details
     _store([stamped(action, by=by, article_title=title[:TITLE_LENGTH], details=details)])
 
 
+def record_in_release(action: str, release: Release, *, title: str, by: Actor | None, **details: Any) -> None:
+    """The same about something that belongs to a release."""
+    about = {"release_id": release.pk, "release_name": release.name}
+    _store([stamped(action, by=by, article_title=title[:TITLE_LENGTH], **about, details=details)])
+
+
 def record_due(action: str, article_ids: Collection[int]) -> None:
     """Record that these locked articles go live, are updated or leave the site at their time, in one statement.
 

@@ -1,6 +1,17 @@
 """Composed fronts: what readers get at an instant, and how editors compose it."""
 
 from articles.fronts.comparison import FrontChange as FrontChange, compare_versions as compare_versions
+from articles.fronts.in_releases import (
+    free_versions as free_versions,
+    hold_again as hold_again,
+    join_release as join_release,
+    leave_release as leave_release,
+    lock_versions as lock_versions,
+    problems_of as problems_of,
+    publish_versions as publish_versions,
+    roll_back_versions as roll_back_versions,
+    versions_in as versions_in,
+)
 from articles.fronts.manage import (
     delete_draft as delete_draft,
     open_front as open_front,
@@ -25,5 +36,6 @@ from articles.fronts.shown import (
     ShownLink as ShownLink,
     compose as compose,
     front_at as front_at,
+    front_then as front_then,
     shows_image as shows_image,
 )

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from articles.exceptions import FrontGone, FrontLive, NotEditable
-from articles.models import Front, FrontVersion
+from articles.models import Front, FrontVersion, Release
 from articles.review import needs_second_person
 from scheduling.database import lock_by_ids, read_database_clock
 
@@ -33,14 +33,27 @@ def lock_front(front: Front) -> None:
 def unlive(version: FrontVersion) -> datetime:
     """Lock a version that readers have not got. Raises `FrontLive` and `FrontGone`."""
     now = lock_version(version)
-    if version.is_live_at(now + NOTICE):
+    if version.is_live_at(now + NOTICE) or _is_released_at(version, now + NOTICE):
         raise FrontLive
     return now
 
 
+def _is_released_at(version: FrontVersion, now: datetime) -> bool:
+    """Whether its release has its instant by then, which no worker has stored yet."""
+    if version.status != FrontVersion.Status.IN_RELEASE:
+        return False
+    return Release.objects.due(now).filter(pk=version.release_id or 0).exists()
+
+
 def locked_draft(version: FrontVersion) -> datetime:
-    """Lock a version that may be edited: a scheduled one only if no second person approved it. Raises `NotEditable`."""
+    """Lock a version that may be edited: one with an instant only if no second person approved it.
+
+    Raises `NotEditable`.
+    """
     now = unlive(version)
     if version.status == FrontVersion.Status.SCHEDULED and needs_second_person():
         raise NotEditable(_("Another person has approved this version as it is. Unschedule it before you change it."))
+    if version.status == FrontVersion.Status.IN_RELEASE and needs_second_person():
+        text = _("Another person has approved this version as it is. Remove it from its release before you change it.")
+        raise NotEditable(text)
     return now

@@ -8,17 +8,18 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError
-from django.db.models import Max
+from django.db.models import Max, Prefetch
 from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_beside
-from articles.cache import channel_tag, front_tag, purge_tags, schedule_purge
-from articles.exceptions import FrontInstantTaken, WrongState
+from articles.exceptions import FrontInstantTaken, TooMany, WrongState
 from articles.fronts.automatic import automatic_blocks
+from articles.fronts.copies import copy_blocks, store_blocks
+from articles.fronts.in_releases import hold, purge, refuse_member, release_of
 from articles.fronts.locks import lock_front, lock_version, locked_draft, unlive
 from articles.fronts.operations import texts_of
-from articles.limits import LABEL_LENGTH
-from articles.models import Block, Card, Channel, Front, FrontVersion, ProposedChange
+from articles.limits import LABEL_LENGTH, MOST_DRAFTS
+from articles.models import Card, Channel, Front, FrontVersion, ProposedChange, Release
 from articles.permissions import PUBLISH, require
 from articles.publishing import checked_time, refuse_past
 from articles.review import (
@@ -58,19 +59,23 @@ def open_front(*, language: str, channel: Channel | None = None, by: Actor) -> F
 def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) -> FrontVersion:
     """A new draft like the version that readers get, like the automatic front, or like any version. Raises `FrontGone`.
 
-    Cards keep their uuids, so that versions can be compared.
+    Cards keep their uuids, so that versions can be compared. Raises `TooMany`.
     """
     require(PUBLISH, by)
     lock_front(front)
+    if front.versions.filter(status=Status.DRAFT).count() >= MOST_DRAFTS:
+        raise TooMany(
+            _("A front has %(most)d drafts at most: delete those that you do not need.") % {"most": MOST_DRAFTS}
+        )
     like = like or FrontVersion.objects.live_since(read_database_clock()).filter(front=front).first()
     last = front.versions.aggregate(last=Max("number"))["last"] or 0
     # The writers of what is not approved yet are those of a copy, too.
     writers = like.edited_by if like and like.status == Status.DRAFT else []
     version = front.versions.create(number=last + 1, based_on=like, author_id=by.pk, edited_by=writers)
     if like:
-        _copy(like, version)
+        copy_blocks(like, version)
     else:
-        _store(version, automatic_blocks(front))
+        store_blocks(version, automatic_blocks(front))
     based = {"based_on": like.number} if like else {}
     record_beside(Action.START_FRONT, title=str(version), by=by, front_version=version.pk, **based)
     return version
@@ -107,9 +112,13 @@ def publish_version(version: FrontVersion, *, by: Actor) -> None:
 
 @retried
 def unschedule_version(version: FrontVersion, *, by: Actor) -> None:
-    """Make a scheduled version a draft again, or cancel the request for its approval. Raises `FrontLive`."""
+    """Make a scheduled version a draft again, or cancel the request for its approval.
+
+    Raises `FrontLive`, and `BelongsToRelease` for a member of one.
+    """
     require(PUBLISH, by)
     unlive(version)
+    refuse_member(version)
     discard_changes(version)
     if version.status == Status.DRAFT:
         return
@@ -117,12 +126,13 @@ def unschedule_version(version: FrontVersion, *, by: Actor) -> None:
     version.status, version.live_from = Status.DRAFT, None
     version.save(update_fields=["status", "live_from", "updated_at"])
     record_beside(Action.UNSCHEDULE_FRONT, title=str(version), by=by, front_version=version.pk, **was)
-    _purge(version.front)
+    purge(version.front)
 
 
 def _give(version: FrontVersion, moment: datetime | None, by: Actor) -> None:
     require(PUBLISH, by)
     now = locked_draft(version)
+    refuse_member(version)
     if moment is not None:
         refuse_past(moment, now, by=by)
         _refuse_taken(version, moment)
@@ -141,18 +151,18 @@ def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime
     """Give a locked version its instant. One that has passed by now, while it was written or approved, means now."""
     is_now = moment is None or moment <= now
     version.status, version.live_from = Status.SCHEDULED, now if moment is None else max(moment, now)
-    version.edited_by = []
+    version.edited_by, version.release = [], None
     _refuse_taken(version, version.live_from)
     try:
         with savepoint():
-            version.save(update_fields=["status", "live_from", "edited_by", "updated_at"])
+            version.save(update_fields=["status", "live_from", "edited_by", "release", "updated_at"])
     except IntegrityError as error:  # another version has got this instant since
         raise FrontInstantTaken from error
     action = Action.PUBLISH_FRONT if is_now else Action.SCHEDULE_FRONT
     record_beside(
         action, title=str(version), by=by, front_version=version.pk, live_from=version.live_from.isoformat()
     )  # fmt: skip
-    _purge(version.front)
+    purge(version.front)
 
 
 def _refuse_taken(version: FrontVersion, moment: datetime) -> None:
@@ -164,16 +174,6 @@ def _refuse_taken(version: FrontVersion, moment: datetime) -> None:
         )
 
 
-def _purge(front: Front) -> None:
-    """What shows the front: its pages, and the list that a channel has without one.
-
-    Pages that are kept until the next change do not know of an instant that has been stored since.
-    """
-    tags = [front_tag(front.slug), *([channel_tag(front.channel_id)] if front.channel_id else [])]
-    purge_tags(*tags)
-    schedule_purge(tags=tags)
-
-
 @applies(ProposedChange.Subject.FRONT, FrontVersion, compare=lambda version, values: list(_compared(version, values)))
 def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
     """What another person has approved."""
@@ -181,6 +181,9 @@ def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
     if not values:
         return
     refuse_sensitive(*texts_of(version))
+    if values.get("release_id"):
+        hold(version, release_of(values["release_id"]), by=by)
+        return
     wanted = values.get("live_from")
     _store_instant(version, datetime.fromisoformat(wanted).astimezone(UTC) if wanted else None, now, by)
 
@@ -188,7 +191,9 @@ def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
 def _compared(version: FrontVersion, values: Mapping[str, Any]) -> Iterable[Comparison]:
     """When it goes live, and each text that readers do not read on the front now."""
     wanted = values.get("live_from")
+    release = Release.objects.filter(pk=values.get("release_id") or 0).first()
     when = format_time_exactly(datetime.fromisoformat(wanted)) if wanted else _("at once")
+    when = _("with the release “%(release)s”") % {"release": release} if release else when
     yield Comparison("live_from", _("live from"), "", when)
     live = FrontVersion.objects.live_since(read_database_clock()).filter(front=version.front_id).first()
     old, new = (_texts_by_card(one) if one else {} for one in (live, version))
@@ -201,35 +206,30 @@ def _compared(version: FrontVersion, values: Mapping[str, Any]) -> Iterable[Comp
 def _texts_by_card(version: FrontVersion) -> dict[tuple[str, str], str]:
     """The texts of a version by card or block and field, with a label for each."""
     found: dict[tuple[str, str], str] = {}
-    blocks = version.blocks.prefetch_related("cards")
+    cards = Card.objects.select_related("image", "article").defer("article__body").order_by("position", "pk")
+    blocks = version.blocks.prefetch_related(Prefetch("cards", cards))
     for block in blocks:
         found[f"{block.uuid} title", _("Block: title")] = block.title
         for place, card in enumerate(block.cards.all(), start=1):
             label = f"{block} {place}: "
-            for name in ("headline", "kicker", "summary"):
+            found[f"{card.uuid} article", f"{label}{_name('article')}"] = card.article.title if card.article else ""
+            found[f"{card.uuid} image", f"{label}{_name('image')}"] = _image(card)
+            for name in ("headline", "kicker", "summary", "url"):
                 found[f"{card.uuid} {name}", f"{label}{_name(name)}"] = getattr(card, name)
-            found[f"{card.uuid} sublinks", f"{label}{_name('sublinks')}"] = "\n".join(
-                str(link.get("headline") or "") for link in card.sublinks
-            )
+            found[f"{card.uuid} sublinks", f"{label}{_name('sublinks')}"] = "\n".join(map(_line, card.sublinks))
     return found
+
+
+def _image(card: Card) -> str:
+    """What the card shows instead of the article's cover."""
+    return _("No image") if card.no_image else str(card.image or "")
+
+
+def _line(link: Mapping[str, Any]) -> str:
+    """A line below a card, with where it leads."""
+    where = str(link.get("url") or "") or _("article %(number)d") % {"number": link.get("article") or 0}
+    return " → ".join(filter(None, (str(link.get("headline") or ""), where)))
 
 
 def _name(field: str) -> str:
     return str(Card._meta.get_field(field).verbose_name)  # type: ignore[union-attr]
-
-
-def _copy(like: FrontVersion, version: FrontVersion) -> None:
-    blocks = [(block, list(block.cards.order_by("position", "pk"))) for block in like.blocks.order_by("position", "pk")]
-    _store(version, blocks)
-
-
-def _store(version: FrontVersion, blocks: Iterable[tuple[Block, list[Card]]]) -> None:
-    """Store blocks and cards as those of a new version."""
-    for position, (block, cards) in enumerate(blocks):
-        block.pk, block._state.adding = None, True
-        block.version, block.position, block.edited, block.moved = version, position, 0, 0
-        block.save()
-        for place, card in enumerate(cards):
-            card.pk, card.block, card.position, card.edited, card.moved = None, block, place, 0, 0
-            card._state.adding = True
-        Card.objects.bulk_create(cards)

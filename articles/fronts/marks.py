@@ -119,7 +119,7 @@ def _short(blocks: Iterable[Block], cards: Iterable[Card]) -> Iterator[CardMark]
                 "%d card is beyond the size of the block.", "%d cards are beyond the size of the block.", more
             )
             yield CardMark(block.uuid, "too_many", text % more)
-        if number < block.size and block.backfill == Block.Backfill.NONE:
+        if number < block.size and block.filling == Block.Backfill.NONE:
             text = ngettext(
                 "%d card is missing, and nothing fills it up.",
                 "%d cards are missing, and nothing fills them up.",

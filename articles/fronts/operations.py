@@ -346,7 +346,7 @@ def _title(article: int | None) -> str:
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:
     """What readers may read of these values."""
     yield from (str(values[name]) for name in (*TEXTS, "title", "url") if values.get(name))
-    yield from (str(link.get("headline") or "") for link in values.get("sublinks") or ())
+    yield from (str(link.get(name) or "") for link in values.get("sublinks") or () for name in ("headline", "url"))
 
 
 def texts_of(version: FrontVersion) -> Iterator[str]:

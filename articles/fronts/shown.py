@@ -31,7 +31,7 @@ from articles.models import (
     Tagging,
 )
 from articles.text import base_language
-from scheduling.database import among, compiled_for, compiled_once, in_any
+from scheduling.database import among, compiled_for, compiled_once, database_now, in_any
 
 Backfill = Block.Backfill
 _Source = tuple[str, int | None]
@@ -123,8 +123,22 @@ def front_at(now: Instant, *, language: str, channel: int | None = None) -> Show
 
 def compose(version: FrontVersion, now: Instant) -> ShownFront:
     """What readers would get at `now` of any version."""
-    blocks = list(version.blocks.select_related("version__front").order_by("position", "pk"))
+    blocks = _of_version(version)
     return _compose(blocks, now) if blocks else ShownFront(version, [])
+
+
+def _of_version(version: FrontVersion) -> list[Block]:
+    return list(version.blocks.select_related("version__front").order_by("position", "pk"))
+
+
+def front_then(then: datetime, *, language: str) -> ShownFront | None:
+    """The composed front of the site that readers got at a past instant, with those of its articles that are live now.
+
+    None without a composed version then.
+    """
+    version = FrontVersion.objects.live_since(then).filter(front__language=language, front__channel=None).first()
+    blocks = _of_version(version) if version else []
+    return _compose(blocks, database_now(), then=then) if blocks else None
 
 
 def shows_image(pk: UUID, now: Instant) -> str:
@@ -161,25 +175,31 @@ def _read(build: Callable[..., QuerySet[Any]], now: Instant, *arguments: Any) ->
     return list(build(now, *arguments)) if isinstance(now, datetime) else compiled_once(build, now, *arguments)
 
 
-def _compose(blocks: Sequence[Block], now: Instant) -> ShownFront:
-    plan = _Plan(base_language(blocks[0].version.front.language), blocks, _read(_cards_of, now, blocks[0].version_id))
-    shown = plan.fill(_articles(plan, now))
+def _compose(blocks: Sequence[Block], now: Instant, *, then: datetime | None = None) -> ShownFront:
+    cards = _read(_cards_of, then or now, blocks[0].version_id)
+    plan = _Plan(base_language(blocks[0].version.front.language), blocks, cards)
+    shown = plan.fill(_articles(plan, now, then))
     gather_covers(card.article for _block, cards in shown for card in cards if card.article)
     return ShownFront(blocks[0].version, [ShownBlock(block, cards) for block, cards in shown if cards])
 
 
-def _articles(plan: _Plan, now: Instant) -> dict[int, Article]:
-    """The live articles that the plan may use, newest first."""
-    if isinstance(now, datetime):
+def _articles(plan: _Plan, now: Instant, then: datetime | None = None) -> dict[int, Article]:
+    """The live articles that the plan may use, newest first; only those that were live already `then`."""
+    if then is not None:
+        rows = list(_found(plan.ids, plan.sources, plan.total, plan.language, now, then))
+    elif isinstance(now, datetime):
         rows = list(_found(plan.ids, plan.sources, plan.total, plan.language, now))
     else:
         rows = compiled_for(_found, plan.ids or [0], plan.sources, plan.total, plan.language, now)
     return {article.pk: article for article in rows}
 
 
-def _found(ids: Any, sources: Sequence[_Source], total: int, language: str, now: Instant) -> ArticleQuerySet:
+def _found(
+    ids: Any, sources: Sequence[_Source], total: int, language: str, now: Instant, then: datetime | None = None
+) -> ArticleQuerySet:
     """The live ones of these articles, and the newest of each source: `total`, as others may be shown already."""
     live = Article.objects.live(now)
+    live = live.filter(goes_live_at__lte=then) if then else live
     lists = (_newest(live, source, language).newest_first().values("pk")[:total] for source in sources)
     found = Article.objects.filter(pk__in=in_any(live.filter(pk__in=among(ids)).values("pk"), *lists))
     marks = {_mark(source): _belongs(source) for source in sources if source[0] in (Backfill.TAG, Backfill.RELEASE)}
@@ -270,18 +290,15 @@ class _Plan:
 
 def _source(block: Block) -> _Source | None:
     """What fills up a block; a lead is never empty."""
-    if block.backfill == Backfill.NONE:
+    filling = block.filling
+    if filling == Backfill.NONE:
         return (Backfill.NEWEST, None) if block.kind == Block.Kind.LEAD else None
-    if block.backfill == Backfill.CHANNEL and block.channel_id:
-        return Backfill.CHANNEL, block.channel_id
-    if block.backfill == Backfill.TAG and block.tag_id:
-        return Backfill.TAG, block.tag_id
-    return (Backfill.RELEASE, None) if block.backfill == Backfill.RELEASE else (Backfill.NEWEST, None)
+    return filling, {Backfill.CHANNEL: block.channel_id, Backfill.TAG: block.tag_id}.get(filling)
 
 
 def _wanted(block: Block, shown: int) -> int:
     """How many articles fill up a block that shows so many cards."""
-    if block.backfill != Backfill.NONE:
+    if block.filling != Backfill.NONE:
         return block.size - shown
     return int(block.kind == Block.Kind.LEAD and not shown)
 

@@ -18,6 +18,7 @@ from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, MOST_SHOWN, SUMMARY_LE
 from articles.models.article import Article, Instant
 from articles.models.channel import Channel
 from articles.models.image import Image
+from articles.models.release import Release
 from articles.models.tag import Tag
 
 
@@ -57,7 +58,8 @@ class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
 
     def live_since(self, now: Instant) -> Self:
         """The versions that readers get or have got at `now`, the newest first."""
-        return self.filter(status=FrontVersion.Status.SCHEDULED, live_from__lte=now).order_by("-live_from")
+        begun = self.filter(status=FrontVersion.Status.SCHEDULED, live_from__lte=now)
+        return begun.filter(Q(live_until=None) | Q(live_until__gt=now)).order_by("-live_from")
 
     def with_states(self, now: Instant) -> Self:
         """With `asked_at`, and the `shown` one of their front then, for `state`."""
@@ -84,12 +86,14 @@ class FrontVersion(models.Model):
 
         DRAFT = "draft", pgettext_lazy("front version", "Draft")
         SCHEDULED = "scheduled", pgettext_lazy("front version", "Scheduled")  #: also once it is live
+        IN_RELEASE = "in_release", pgettext_lazy("front version", "In a release")  #: which gives it its instant
 
     class State(models.TextChoices):
         """What it is for readers at an instant."""
 
         DRAFT = "draft", pgettext_lazy("front version", "Draft")
         SCHEDULED = "scheduled", pgettext_lazy("front version", "Scheduled")
+        IN_RELEASE = "in_release", pgettext_lazy("front version", "In a release")
         LIVE = "live", pgettext_lazy("front version", "Live")
         PAST = "past", pgettext_lazy("front version", "Replaced")
 
@@ -97,6 +101,17 @@ class FrontVersion(models.Model):
     number = models.PositiveIntegerField(_("number"))
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
     live_from = models.DateTimeField(_("live from"), null=True, blank=True)
+    live_until = models.DateTimeField(
+        _("live until"), null=True, blank=True, help_text=_("When its release was rolled back.")
+    )
+    release = models.ForeignKey(
+        Release,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="front_versions",
+        verbose_name=_("release"),
+    )
     based_on = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("author")
@@ -115,6 +130,7 @@ class FrontVersion(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["front", "number"], name="front_version_number"),
             models.UniqueConstraint(fields=["front", "live_from"], name="front_version_instant"),
+            models.UniqueConstraint(fields=["front", "release"], name="front_version_in_release_once"),
         ]
         indexes = [models.Index(fields=["status", "live_from"], name="front_version_next")]
 
@@ -125,6 +141,8 @@ class FrontVersion(models.Model):
     def state(self) -> State:
         """Of a version that was read `with_states`."""
         row: Any = self
+        if self.status == self.Status.IN_RELEASE:
+            return self.State.IN_RELEASE
         if self.status == self.Status.DRAFT or self.live_from is None:
             return self.State.DRAFT
         if row.shown == self.pk:
@@ -196,6 +214,12 @@ class Block(Placed):
     def __str__(self) -> str:
         return self.title or str(self.get_kind_display())
 
+    @property
+    def filling(self) -> Backfill:
+        """What fills it up: nothing once its channel or tag is deleted, instead of unrelated articles."""
+        key = {self.Backfill.CHANNEL: self.channel_id, self.Backfill.TAG: self.tag_id}
+        return self.Backfill.NONE if key.get(self.Backfill(self.backfill), 1) is None else self.Backfill(self.backfill)
+
 
 class CardQuerySet(models.QuerySet["Card"]):
     """Queries for cards. `now` is an aware datetime or `database_now()`."""
@@ -207,7 +231,7 @@ class CardQuerySet(models.QuerySet["Card"]):
     def in_use(self, now: Instant) -> Self:
         """Cards of drafts, and of versions that readers get at `now` or will get."""
         live, versions = FrontVersion.objects.live(now), FrontVersion.objects.all()
-        to_come = versions.filter(Q(status=FrontVersion.Status.DRAFT) | Q(live_from__gt=now))
+        to_come = versions.exclude(Q(status=FrontVersion.Status.SCHEDULED) & Q(live_from__lte=now))
         return self.filter(Q(block__version__in=live) | Q(block__version__in=to_come))
 
 

@@ -4,12 +4,14 @@ from articles.releases.dry_run import dry_run_release as dry_run_release
 from articles.releases.due import as_due as as_due
 from articles.releases.manage import (
     RIGHT as RIGHT,
+    add_front as add_front,
     add_member as add_member,
     cancel_release as cancel_release,
     create_release as create_release,
     delete_release as delete_release,
     lock_release as lock_release,
     publish_release_now as publish_release_now,
+    remove_front as remove_front,
     remove_member as remove_member,
     rename_release as rename_release,
     reopen_release as reopen_release,

@@ -14,10 +14,12 @@ from typing import Any, cast
 
 from django.db.models import Model, QuerySet, prefetch_related_objects
 
+from articles.fronts import versions_in
 from articles.models import (
     Article,
     Correction,
     Due,
+    FrontVersion,
     Release,
     ReleaseMember,
     Revision,
@@ -59,15 +61,10 @@ def _plan() -> _Composition | None:
     for update in Update.objects.due(now).select_related("article", "approved"):
         plan.add_update(update)
     for release in Release.objects.due(now):
-        if members := _ready(release):
-            plan.add_release(release, members)
+        members, versions = loaded_members(release), versions_in(release)
+        if not find_problems(members, versions, release.due_since):
+            plan.add_release(release, members, versions)
     return plan if plan.is_filled else None
-
-
-def _ready(release: Release) -> list[ReleaseMember]:
-    """The members of a release that readers see; none if it fails."""
-    members = loaded_members(release)
-    return [] if find_problems(members, release.due_since) else members
 
 
 class _DueTerms(Mapping[int, tuple[str, str]]):
@@ -94,14 +91,15 @@ class _Composition:
 
     def __init__(self) -> None:
         self._texts: list[tuple[Article, Revision]] = []
-        self._articles, self._releases, self._members, self._updates = (Changes(dict) for _table in range(4))
+        tables = (Changes(dict) for _table in range(5))
+        self._articles, self._releases, self._members, self._updates, self._versions = tables
         self._dropped: list[int] = []
         self._since: dict[int, datetime] = {}
 
     @property
     def is_filled(self) -> bool:
         """Whether anything is read otherwise than it is stored."""
-        return bool(self._since)
+        return bool(self._since or self._releases)
 
     def add_update(self, update: Update, at: datetime | None = None) -> None:
         """The approved text of an update replaces that of its article; its draft stays."""
@@ -114,9 +112,11 @@ class _Composition:
         else:
             self._change(self._updates, update.pk, approved_id=None, publish_at=None)
 
-    def add_release(self, release: Release, members: Iterable[ReleaseMember]) -> None:
-        """What `effects` stores of a release and its members."""
+    def add_release(self, release: Release, members: Iterable[ReleaseMember], versions: Iterable[FrontVersion]) -> None:
+        """What `effects` stores of a release, its members, and its versions of fronts."""
         at = release.due_since
+        for version in versions:
+            self._change(self._versions, version.pk, status=FrontVersion.Status.SCHEDULED, live_from=at)
         self._change(self._releases, release.pk, status=Release.Status.PUBLISHED, published_at=at)
         for member in members:
             article = article_of(member)
@@ -149,6 +149,7 @@ class _Composition:
         return {
             Article: Overlay(changed=self._articles, copied=copied, source=Revision, copies=copies),
             Release: Overlay(changed=self._releases),
+            FrontVersion: Overlay(changed=self._versions),
             ReleaseMember: Overlay(changed=self._members),
             Update: Overlay(changed=self._updates, without=self._dropped),
             Tagging: self._taggings(retagged),

@@ -17,6 +17,7 @@ from articles.audit import (
 )
 from articles.distribution import ping_of_vanishing
 from articles.events import ArticlesPublished, ArticlesUnpublished, emit
+from articles.fronts import publish_versions, roll_back_versions
 from articles.images import update_uses
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Update
 from articles.publishing import (
@@ -56,6 +57,7 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == MemberAction.UPDATE])
     sync_tasks([article_of(member).pk for member in members])
+    publish_versions(release, at=at, by=by)
 
 
 def _went_live_over(members: Sequence[ReleaseMember]) -> dict[int, dict[str, str]]:
@@ -124,6 +126,7 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
             _UNDOINGS[MemberAction(member.action)](release, member, article, at)
             store_article(article)
     emit(ArticlesPublished({article_of(member).pk for member in restored} - gone))
+    roll_back_versions(release, at=at, by=by)
 
 
 def _can_be_restored(release: Release, member: ReleaseMember, at: datetime) -> bool:

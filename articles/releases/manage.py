@@ -20,8 +20,16 @@ from articles.exceptions import (
     ReleaseNotReady,
     WrongState,
 )
+from articles.fronts import (
+    free_versions,
+    hold_again,
+    join_release,
+    leave_release,
+    lock_versions,
+    versions_in,
+)
 from articles.limits import MOST_MEMBERS, RELEASE_NAME_LENGTH
-from articles.models import Article, Notification, Release, ReleaseMember
+from articles.models import Article, FrontVersion, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release
 from articles.permissions import require
 from articles.publishing import (
@@ -102,6 +110,23 @@ def remove_member(release: Release, *, member: ReleaseMember, by: Actor) -> None
 
 
 @retried
+def add_front(release: Release, *, version: FrontVersion, by: Actor) -> None:
+    """Have readers get a draft of a front with the release; under the two-person rule once it is approved.
+
+    Raises `NotAllowed`, `FrontGone`, `FrontLive`, `BelongsToRelease`, `SensitiveText` and `WrongState`.
+    """
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
+        join_release(version, release, by=by)
+
+
+@retried
+def remove_front(release: Release, *, version: FrontVersion, by: Actor) -> None:
+    """Make a version of a front in the release a draft again."""
+    with _transition(ReleaseTransition.CHANGE, release, by=by):
+        leave_release(version, release, by=by)
+
+
+@retried
 def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_once: bool = True) -> None:
     """Schedule or reschedule the release for `publish_at`; a past time means at once.
 
@@ -112,7 +137,8 @@ def schedule_release(release: Release, *, publish_at: datetime, by: Actor, at_on
     with _transition(ReleaseTransition.SCHEDULE, release, by=by) as now:
         if not at_once:
             refuse_past(moment, now, by=by)
-        if not release.members.exists():
+        lock_versions(release)  # no other change of one is stored after this
+        if not release.members.exists() and not versions_in(release):
             raise ReleaseNotReady(_("The release is empty."))
         release.publish_at, release.reason = max(moment, now), ""
 
@@ -123,7 +149,7 @@ def publish_release_now(release: Release, *, by: Actor) -> None:
     with _transition(ReleaseTransition.PUBLISH, release, by=by):
         members = lock_members(release)
         now = read_database_clock()
-        if problems := find_problems(members, now):
+        if problems := find_problems(members, versions_in(release), now):
             raise ReleaseNotReady(list_problems(problems))
         release.publish_at = release.published_at = now
         release.reason = ""
@@ -136,6 +162,8 @@ def publish_release_now(release: Release, *, by: Actor) -> None:
 def cancel_release(release: Release, *, by: Actor) -> None:
     """Cancel the release; its members are free again, and have no times."""
     with _transition(ReleaseTransition.CANCEL, release, by=by):
+        lock_versions(release)
+        free_versions(release)
         release.reason = ""
 
 
@@ -149,6 +177,7 @@ def reopen_release(release: Release, *, by: Actor) -> None:
                 _refuse_other_release(release, member.article)
                 with recorded(Action.JOINED_RELEASE, member.article, by=by, release=release):
                     _clear_time(member.article, MemberAction(member.action), now)
+        hold_again(release, by=by)
         release.publish_at = release.published_at = None
 
 
@@ -169,18 +198,20 @@ def roll_back_release(release: Release, *, by: Actor) -> None:
 def delete_release(release: Release, *, by: Actor) -> None:
     """Delete a release that was never published; its members are free again."""
     with _transition(ReleaseTransition.DELETE, release, by=by):
-        pass
+        lock_versions(release)
+        free_versions(release)
     release.delete()
 
 
 def lock_members(release: Release) -> list[ReleaseMember]:
-    """Lock the articles and then the members of a locked release; returns the members.
+    """Lock the articles, the members and the versions of fronts of a locked release; returns the members.
 
     No member can be added then, and one whose article is just being deleted is loaded without it.
     """
     ids = list(release.members.filter(article__isnull=False).values_list("article", flat=True))
     list(lock_by_ids(Article, ids).values_list("pk"))
     list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
+    lock_versions(release)
     return loaded_members(release)
 
 

@@ -9,7 +9,8 @@ from datetime import datetime
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from articles.models import Article, Release, ReleaseMember, status_at
+from articles.fronts import problems_of, versions_in
+from articles.models import Article, FrontVersion, Release, ReleaseMember, status_at
 from articles.text import format_time_exactly
 from scheduling.database import read_database_clock
 
@@ -23,10 +24,12 @@ class PreflightProblem:
 
     code: str
     message: str
-    member: ReleaseMember | None = None  #: None: the release as a whole
+    member: ReleaseMember | None = None  #: None: a front, or the release as a whole
+    front: FrontVersion | None = None
 
     def __str__(self) -> str:
-        return f"“{self.member}”: {self.message}" if self.member else self.message
+        what = self.member or self.front
+        return f"“{what}”: {self.message}" if what else self.message
 
 
 _NEWER = ("article__update__draft", "article__update__approved")
@@ -39,14 +42,22 @@ BlockingIssue = tuple[str, str]
 def preflight(release: Release) -> list[PreflightProblem]:
     """The blocking issues at the release's time, or now if that is past or not chosen yet."""
     now = read_database_clock()
-    return find_problems(members_without_texts(release), max(release.publish_at or now, now))
+    moment = max(release.publish_at or now, now)
+    return find_problems(members_without_texts(release), versions_in(release), moment)
 
 
-def find_problems(members: Sequence[ReleaseMember], moment: datetime) -> list[PreflightProblem]:
-    """The blocking issues at `moment`."""
-    if not members:
+def find_problems(
+    members: Sequence[ReleaseMember], versions: Sequence[FrontVersion], moment: datetime
+) -> list[PreflightProblem]:
+    """The blocking issues of articles and versions of fronts at `moment`."""
+    if not members and not versions:
         return [PreflightProblem("empty", _("The release is empty."))]
-    return [PreflightProblem(code, text, member) for member in members for code, text in _issues(member, moment)]
+    of_articles = ((member, issue) for member in members for issue in _issues(member, moment))
+    of_fronts = ((version, issue) for version in versions for issue in problems_of(version, moment))
+    return [
+        *(PreflightProblem(*issue, member) for member, issue in of_articles),
+        *(PreflightProblem(*issue, front=version) for version, issue in of_fronts),
+    ]
 
 
 def list_problems(problems: Sequence[PreflightProblem]) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from django.db import transaction
 
 from articles.audit import Action, Source, record_release, source
+from articles.fronts import lock_versions, versions_in
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.notifications import notify_of_release, speaking_to
 from articles.publishing import BY_CLOCK, date_by_commit, date_later, note_dated, settles, wait_for_rows
@@ -49,9 +50,10 @@ def release_due(release_id: int, *, until: float) -> Verdict | None:
 
 def _run(release: Release) -> Drop | None:
     """As of its instant: from then on readers see it by the clock, or do not because it fails."""
+    lock_versions(release)
     members, at = loaded_members(release), release.due_since
     with speaking_to(release.created_by):
-        problems = find_problems(members, at)
+        problems = find_problems(members, versions_in(release), at)
     if problems:
         fail(release, list_problems(problems))
         return Drop("the release failed; its page says why")  # without headlines: operators read this

@@ -7,7 +7,7 @@ import re
 from django.conf import settings
 from django.urls import path, register_converter
 
-from articles.site import previews, search, sitemaps, views
+from articles.site import archive, previews, search, sitemaps, views
 from articles.site.feeds import views as feeds
 from articles.site.media import media
 from articles.site.push import subscription, worker
@@ -32,6 +32,7 @@ register_converter(SiteLanguage, "language")
 urlpatterns = [
     path("", views.home, name="home"),
     path("<language:language>/", views.front, name="front"),
+    path("front/<int:year>/<int:month>/<int:day>/<str:wall>", archive.front_then, name="front-archive"),
     path("latest/", views.latest, name="latest"),
     path("channel/<str:slug>/", views.channel, name="channel"),
     path("tag/<str:slug>/", views.tag, name="tag"),

@@ -47,7 +47,7 @@ from headline.api.models import ApiToken
 from headline.api.schema import Generator
 from scheduling.database import read_database_clock
 from scheduling.services import add_task, poll
-from tests.articles.factories import make_article, make_channel, some_user, soon
+from tests.articles.factories import make_article, make_channel, make_front, some_user, soon
 from tests.articles.image_files import image_bytes, sent
 from tests.conftest import Site
 from tests.headline.api_document import api_document
@@ -206,6 +206,11 @@ def release_transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_releases_partial_update", release, {"name": "Budget day"}, 200
     for article in (ready, draft):
         yield "desk_releases_add_member", release, {"article": article.pk, "action": "publish"}, 201
+    version = make_front(make_article())
+    FrontVersion.objects.filter(pk=version.pk).update(status=FrontVersion.Status.DRAFT, live_from=None)
+    yield "desk_releases_add_front", release, {"version": version.pk}, 200
+    yield "desk_releases_remove_front", f"{release}/{version.pk}", None, 204
+    yield "desk_releases_add_front", release, {"version": version.pk}, 200
     yield "desk_releases_preflight", release, None, 200
     yield "desk_releases_dry_run", release, None, 200
     yield "desk_releases_publish", release, None, 409
@@ -218,6 +223,7 @@ def release_transitions() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_releases_cancel", release, None, 200
     yield "desk_releases_retrieve", release, None, 200
     yield "desk_releases_destroy", release, None, 204
+    version.front.delete()
 
 
 def update_transitions(article: int) -> Iterator[tuple[str, int | str | None, Any, int]]:

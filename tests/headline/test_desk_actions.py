@@ -76,6 +76,7 @@ OTHERS = {
     "articles_front_compose": "desk_fronts_create desk_front_versions_create",
     "articles_front_delete_draft": "desk_front_versions_destroy",
     "articles_front_edit": "desk_front_versions_edit",
+    "articles_front_join": "desk_releases_add_front",
     "articles_front_preview": "desk_front_versions_retrieve",
     "articles_front_publish": "desk_front_versions_publish",
     "articles_front_put": "desk_front_versions_edit",
@@ -92,7 +93,9 @@ OTHERS = {
     "articles_notification_read": "desk_notifications_read",
     "articles_preferences_changelist": "desk_me_retrieve desk_me_partial_update",
     "articles_preferences_language": "desk_me_partial_update",
+    "articles_release_add_front": "desk_releases_add_front",
     "articles_release_add_members": "desk_releases_add_member",
+    "articles_release_remove_front": "desk_releases_remove_front",
     "articles_release_ask": (
         "desk_releases_publish desk_releases_cancel desk_releases_reopen desk_releases_rollback desk_releases_destroy"
     ),

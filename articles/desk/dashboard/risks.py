@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 
 from articles.desk.dashboard.attention import concerning
+from articles.fronts import versions_in
 from articles.models import AT_RISK_WITHIN, GOES_LIVE_COLUMNS, Article, ChangeKind, Release, Update
 from articles.publishing import Actor
 from articles.releases import find_problems, members_without_texts
@@ -55,7 +56,7 @@ def _releases(by: Actor, now: datetime) -> Iterator[Risk]:
     soon = Q(publish_at__gt=now, publish_at__lte=now + AT_RISK_WITHIN)
     for release in Release.objects.scheduled().filter(soon).order_by("publish_at")[:_READ]:
         at = release.publish_at or now
-        if number := len(find_problems(members_without_texts(release), at)):
+        if number := len(find_problems(members_without_texts(release), versions_in(release), at)):
             why = ngettext("%d blocking issue", "%d blocking issues", number) % number
             yield Risk(at, release.name, form_of(release), why, str(ChangeKind.RELEASE.label))
 

@@ -19,11 +19,11 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 from unfold.admin import ModelAdmin
 
-from articles import fronts
+from articles import fronts, releases
 from articles.desk.following import answer_unchanged
 from articles.desk.fronts.buttons import operation_of
-from articles.desk.fronts.forms import BlockForm, CardForm, ChannelFrontForm, FrontTimeForm, PartForm
-from articles.desk.fronts.page import VERSION_BADGES, Editor, chosen_version, following_of
+from articles.desk.fronts.forms import BlockForm, CardForm, ChannelFrontForm, FrontReleaseForm, FrontTimeForm, PartForm
+from articles.desk.fronts.page import VERSION_BADGES, Editor, chosen_version, following_of, instant_of
 from articles.desk.parse import number_or_zero
 from articles.exceptions import ArticleError, FrontConflict, FrontGone
 from articles.fronts import Operation, OperationKind
@@ -61,6 +61,7 @@ class FrontAdmin(ModelAdmin):
             at("version/<int:pk>/block/<uuid:uuid>/", self.block, "front_block"),
             at("version/<int:pk>/schedule/", require_POST(self.schedule), "front_schedule"),
             at("version/<int:pk>/publish/", require_POST(self.publish), "front_publish"),
+            at("version/<int:pk>/release/", require_POST(self.join), "front_join"),
             at("version/<int:pk>/unschedule/", require_POST(self.unschedule), "front_unschedule"),
             at("version/<int:pk>/delete/", require_POST(self.remove), "front_delete_draft"),
         ]
@@ -234,9 +235,22 @@ class FrontAdmin(ModelAdmin):
         """Give the version to readers now."""
         return self._apply(request, self._version(request, pk), fronts.publish_version)
 
+    def join(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Have readers get the version with a release."""
+        self._require(request)
+        version, form = self._version(request, pk), FrontReleaseForm(request.POST)
+        if not form.is_valid():
+            return self._page(request, version.front, version, status=400, release_form=form)
+        release = form.cleaned_data["release"]
+        return self._apply(request, version, lambda version, by: releases.add_front(release, version=version, by=by))
+
     def unschedule(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Make the version a draft again."""
-        return self._apply(request, self._version(request, pk), fronts.unschedule_version)
+        version = self._version(request, pk)
+        release = version.release if version.status == FrontVersion.Status.IN_RELEASE else None
+        if release is None:
+            return self._apply(request, version, fronts.unschedule_version)
+        return self._apply(request, version, lambda version, by: releases.remove_front(release, version=version, by=by))
 
     def remove(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Delete a draft."""
@@ -252,7 +266,7 @@ class FrontAdmin(ModelAdmin):
         """The version as readers would see it, at its instant or now."""
         version = self._version(request, pk)
         front = version.front
-        moment = max(version.live_from or read_database_clock(), read_database_clock())
+        moment = max(instant_of(version) or read_database_clock(), read_database_clock())
         with timezone.override(timezone.get_default_timezone()), override(front.language):
             title = front.channel.name if front.channel else gettext("Latest news")
             context = {
@@ -374,7 +388,7 @@ class FrontAdmin(ModelAdmin):
     def _version(self, request: HttpRequest, pk: int) -> FrontVersion:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        return get_object_or_404(FrontVersion.objects.select_related("front__channel"), pk=pk)
+        return get_object_or_404(FrontVersion.objects.select_related("front__channel", "release"), pk=pk)
 
     def _require(self, request: HttpRequest) -> None:
         if not allows(PUBLISH, request.user):
@@ -395,7 +409,7 @@ def _listed(front: Front, now: Any) -> dict[str, Any]:
     """A row of the list."""
     versions = front.versions.with_states(now).select_related("author") if front.pk else FrontVersion.objects.none()
     timed = versions.filter(status=FrontVersion.Status.SCHEDULED)
-    drafts = list(versions.filter(status=FrontVersion.Status.DRAFT).order_by("-number")[:3])
+    drafts = list(versions.exclude(status=FrontVersion.Status.SCHEDULED).order_by("-number")[:3])
     return {
         "front": front,
         "language": dict(settings.LANGUAGES).get(front.language, front.language),
@@ -445,6 +459,8 @@ def _outcome(version: FrontVersion) -> str:
     """What has become of a version."""
     if waits(version):
         return gettext("Readers see this version once another person has approved it.")
+    if version.status == FrontVersion.Status.IN_RELEASE and version.release:
+        return gettext("Readers see this version with the release “%(release)s”.") % {"release": version.release}
     if version.live_from is None:
         return gettext("It is a draft again.")
     if version.live_from <= read_database_clock():

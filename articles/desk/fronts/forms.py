@@ -20,7 +20,7 @@ from unfold.widgets import (
 from articles.desk.articles.forms import LineFormField
 from articles.desk.time_field import ZonedTimeField
 from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, MOST_SHOWN, MOST_SUBLINKS, SUMMARY_LENGTH, TITLE_LENGTH
-from articles.models import Block, Card, Channel
+from articles.models import Block, Card, Channel, Release
 from articles.publishing import tag_named
 
 COVER, OWN, NONE = "cover", "own", "none"
@@ -33,6 +33,24 @@ class FrontTimeForm(forms.Form):
     """From when readers get a version."""
 
     live_from = ZonedTimeField(label=gettext_lazy("Goes live at"))
+
+
+class FrontReleaseForm(forms.Form):
+    """The release with which readers get a version."""
+
+    release = forms.ModelChoiceField(
+        label=gettext_lazy("Release"), queryset=Release.objects.none(), widget=UnfoldAdminSelectWidget
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data)
+        pending = Release.objects.pending().order_by("-updated_at")
+        self.fields["release"].queryset = pending  # type: ignore[attr-defined]
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether there is a release to choose."""
+        return Release.objects.pending().exists()
 
 
 class ChannelFrontForm(forms.Form):

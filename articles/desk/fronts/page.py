@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _, gettext_lazy, pgettext
 from articles.desk.articles.changelist import BADGES
 from articles.desk.following import Following, next_change, version_of
 from articles.desk.fronts.buttons import button
-from articles.desk.fronts.forms import FrontTimeForm
+from articles.desk.fronts.forms import FrontReleaseForm, FrontTimeForm
 from articles.desk.parse import instant
 from articles.fronts import CardMark, OperationKind, ShownCard, compose, preflight
 from articles.images import gather_covers
@@ -30,12 +30,14 @@ from articles.models import (
     FrontVersion,
     Image,
     ReaderState,
+    Release,
     State,
     load_releases,
     state_at,
     with_releases,
 )
 from articles.permissions import PUBLISH, allows
+from articles.releases import RIGHT
 from articles.review import needs_second_person, waits
 from articles.text import base_language, format_time_briefly, format_time_exactly
 from scheduling.database import read_database_clock
@@ -52,6 +54,7 @@ PAST = 50
 VERSION_BADGES = {
     FrontVersion.State.DRAFT: "default",
     FrontVersion.State.SCHEDULED: "primary",
+    FrontVersion.State.IN_RELEASE: "primary",
     FrontVersion.State.LIVE: "success",
     FrontVersion.State.PAST: "default",
 }
@@ -171,6 +174,7 @@ class Editor:
             "history": rows,
             "parts": list(self.parts()) if version else [],
             "lists": self.lists() if editable else None,
+            "release_form": self.release_form() if editable else None,
             "time_form": FrontTimeForm(initial={"live_from": self.suggested()}),
             "follow": following_of(self.request, self.front, version, self.now).as_json(),
             "moment": format_time_exactly(self.moment) if self.moment > self.now else "",
@@ -182,12 +186,19 @@ class Editor:
         """Whether its cards can be changed."""
         if version.status == FrontVersion.Status.DRAFT:
             return True
-        return not version.is_live_at(self.now + timedelta(seconds=2)) and not needs_second_person()
+        at = instant_of(version)
+        return (at is None or at > self.now + timedelta(seconds=2)) and not needs_second_person()
+
+    def release_form(self) -> FrontReleaseForm | None:
+        """The choice of a release, for users who may change releases."""
+        is_draft = self.version is not None and self.version.status == FrontVersion.Status.DRAFT
+        form = FrontReleaseForm() if is_draft and allows(RIGHT, self.request.user) else None
+        return form if form and form.has_choices else None
 
     def suggested(self) -> datetime | None:
         """The instant that is offered: its own, or that of the article from which the user came."""
         given = instant(self.request.GET.get("at", ""))
-        own = self.version.live_from if self.version else None
+        own = instant_of(self.version) if self.version else None
         return own or (given if given and given > self.now else None)
 
     def parts(self) -> Iterator[ShownPart]:
@@ -310,27 +321,37 @@ class Editor:
         }
 
 
+def instant_of(version: FrontVersion) -> datetime | None:
+    """From when readers get it: its own instant, or that of its release."""
+    if version.status != FrontVersion.Status.IN_RELEASE:
+        return version.live_from
+    release = version.release
+    return release.publish_at if release and release.status == Release.Status.SCHEDULED else None
+
+
 def versions_of(front: Front, now: datetime) -> list[FrontVersion]:
     """The last versions of a front, newest first."""
-    rows = front.versions.with_states(now).select_related("author", "based_on")
+    rows = front.versions.with_states(now).select_related("author", "based_on", "release")
     return list(rows.order_by("-number")[:PAST]) if front.pk else []
 
 
 def chosen_version(front: Front, number: int, now: datetime) -> FrontVersion | None:
     """The version with this number; or else the newest draft, the next one, the live one."""
-    rows = front.versions.with_states(now).select_related("author", "based_on", "front__channel")
+    rows = front.versions.with_states(now).select_related("author", "based_on", "front__channel", "release")
     if number:
         return rows.filter(number=number).first()
     draft = rows.filter(status=FrontVersion.Status.DRAFT).order_by("-number").first()
     timed = rows.filter(status=FrontVersion.Status.SCHEDULED)
     to_come = timed.filter(live_from__gt=now).order_by("live_from").first()
-    return draft or to_come or timed.order_by("-live_from").first()
+    held = rows.filter(status=FrontVersion.Status.IN_RELEASE).order_by("-number").first()
+    return draft or to_come or held or timed.order_by("-live_from").first()
 
 
 def following_of(request: HttpRequest, front: Front, version: FrontVersion | None, now: datetime) -> Following:
     """When the open page asks again, and for what."""
-    versions = front.versions.order_by("pk").values_list("pk", "status", "live_from", "edits")
-    times = [live_from for _pk, _status, live_from, _edits in versions]
+    columns = ("pk", "status", "live_from", "edits", "live_until", "release__status", "release__publish_at")
+    versions = front.versions.order_by("pk").values_list(*columns)
+    times = [at for row in versions for at in (row[2], row[-1])]
     chosen = version.pk if version else 0
     cards = Card.objects.filter(block__version=chosen)
     windows = [at for pair in cards.values_list("shows_from", "shows_until") for at in pair]
@@ -384,7 +405,7 @@ def _filling(shown: ShownCard, block: Block, own: Sequence[Card]) -> Shown:
 
 def _filled_with(block: Block) -> str:
     """What fills it up, in words."""
-    if block.backfill == Block.Backfill.NONE:
+    if block.filling == Block.Backfill.NONE:
         return pgettext("block of a front", "Nothing fills it up")
     what = str(block.get_backfill_display())
     named = block.channel if block.backfill == Block.Backfill.CHANNEL else block.tag

@@ -25,7 +25,7 @@ from articles.desk.releases.forms import ReleaseNameForm, TimeForm
 from articles.desk.releases.members import report, take_in
 from articles.desk.releases.page import BADGES, FUNCTIONS, badge, following_of, page_of, question, state
 from articles.exceptions import ArticleError
-from articles.models import Article, Release, ReleaseMember, named
+from articles.models import Article, FrontVersion, Release, ReleaseMember, named
 from articles.permissions import allows
 from articles.releases import RIGHT
 from articles.text import format_time_exactly
@@ -48,7 +48,11 @@ class ReleaseAdmin(SearchedScreens):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the number of articles, and whether they are overdue."""
         late = Release.objects.overdue(read_database_clock()).filter(pk=OuterRef("pk"))
-        return Release.objects.annotate(number=Count("members"), is_overdue=Exists(late))
+        return Release.objects.annotate(
+            number=Count("members", distinct=True),
+            fronts=Count("front_versions", distinct=True),
+            is_overdue=Exists(late),
+        )
 
     def get_ordering(self, request: HttpRequest) -> list[str | Combinable]:
         """Overdue ones first, then by last change."""
@@ -75,7 +79,7 @@ class ReleaseAdmin(SearchedScreens):
     @admin.display(description=_("ready"))
     def readiness(self, release: Release) -> tuple[str, str] | str | None:
         """Whether the preflight check passes."""
-        if not release.is_pending or not release.number:  # type: ignore[attr-defined]
+        if not release.is_pending or not (release.number or release.fronts):  # type: ignore[attr-defined]
             return None
         problems = len(releases.preflight(release))
         if not problems:
@@ -99,6 +103,8 @@ class ReleaseAdmin(SearchedScreens):
             at("dry_run/", require_POST(self.dry_run), "dry_run"),
             at("members/", require_POST(self.add_members), "add_members"),
             at("members/<int:member>/remove/", require_POST(self.remove_member), "remove_member"),
+            at("fronts/", require_POST(self.add_front), "add_front"),
+            at("fronts/<int:version>/remove/", require_POST(self.remove_front), "remove_front"),
             at("<slug:transition>/ask/", self.ask, "ask"),
         ]
         return [*own, *super().get_urls()]
@@ -157,6 +163,18 @@ class ReleaseAdmin(SearchedScreens):
         release = self._release(request, pk)
         found = get_object_or_404(ReleaseMember, pk=member)
         return self._do(request, release, lambda: releases.remove_member(release, member=found, by=request.user))
+
+    def add_front(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Add a draft of a front."""
+        release, chosen = self._release(request, pk), number_or_zero(request.POST.get("version", ""))
+        found = get_object_or_404(FrontVersion.objects.select_related("front__channel"), pk=chosen)
+        return self._do(request, release, lambda: releases.add_front(release, version=found, by=request.user))
+
+    def remove_front(self, request: HttpRequest, pk: int, version: int) -> HttpResponse:
+        """Make a version of a front a draft again."""
+        release = self._release(request, pk)
+        found = get_object_or_404(FrontVersion.objects.select_related("front__channel"), pk=version)
+        return self._do(request, release, lambda: releases.remove_front(release, version=found, by=request.user))
 
     def dry_run(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Run a dry run with the same code as publishing."""

@@ -22,6 +22,7 @@ from articles.desk.releases.forms import FITTING, ReleaseNameForm, TimeForm
 from articles.models import (
     Article,
     AuditEntry,
+    FrontVersion,
     ReaderState,
     Release,
     ReleaseMember,
@@ -31,6 +32,7 @@ from articles.models import (
     state_at,
     with_releases,
 )
+from articles.permissions import PUBLISH, allows
 from articles.releases import PreflightProblem, members_without_texts
 from articles.text import format_time_exactly
 from articles.workflow import RELEASE_TRANSITIONS, ReleaseTransition
@@ -84,7 +86,9 @@ def page_of(release: Release, request: HttpRequest, *, may_change: bool) -> dict
         if release.publish_at
         else 0,
         "rows": _rows(members, problems, now),
-        "faulty": len({problem.member for problem in problems}),
+        "fronts": _fronts(release, problems),
+        "faulty": len({problem.member or problem.front for problem in problems}),
+        "drafts": list(_drafts()) if may_edit and allows(PUBLISH, request.user) else [],
         "may_edit": may_edit,
         "may_change": may_change,
         "transitions": [
@@ -116,7 +120,8 @@ def following_of(release: Release, request: HttpRequest, now: datetime) -> Follo
     due = release.publish_at if release.status == Status.SCHEDULED else None
     entry = AuditEntry.objects.of_release(release).values_list("pk", flat=True).first()
     members = release.members.order_by("pk").values_list("pk", "action", *_SHOWN_OF_MEMBERS)
-    shown = (release.status, release.publish_at, release.name, entry, [*members], due and due <= now)
+    versions = release.front_versions.order_by("pk").values_list("pk", "status", "updated_at")
+    shown = (release.status, release.publish_at, release.name, entry, [*members], [*versions], due and due <= now)
     address = reverse("admin:articles_release_change", args=[release.pk])
     query = urlencode({"q": request.GET["q"]}) if "q" in request.GET else ""
     return Following(
@@ -169,7 +174,10 @@ def question(transition: ReleaseTransition, release: Release) -> dict[str, Any]:
         "may_confirm": is_possible and not problems,
         "state": state(release, read_database_clock()),
         "is_dangerous": rule.is_removal,
-        "lines": [(member, _consequence(transition, member)) for member in members_without_texts(release)],
+        "lines": [
+            *((member, _consequence(transition, member)) for member in members_without_texts(release)),
+            *((version, _of_front(transition)) for version in release.front_versions.select_related("front__channel")),
+        ],
     }
 
 
@@ -181,6 +189,12 @@ def _consequence(transition: ReleaseTransition, member: ReleaseMember) -> str:
     if member.article.status == Article.Status.RETRACTED:
         return gettext("Retracted since; it stays retracted.")
     return str(_UNDONE[member.action])
+
+
+def _of_front(transition: ReleaseTransition) -> str:
+    if transition is ReleaseTransition.ROLL_BACK:
+        return gettext("Readers will see the version before it, or one that came later.")
+    return gettext("Publish") if transition is ReleaseTransition.PUBLISH else ""
 
 
 def _labelled(transitions: Iterable[ReleaseTransition]) -> list[tuple[ReleaseTransition, Promise]]:
@@ -213,6 +227,20 @@ def _row(member: ReleaseMember, problems: Iterable[PreflightProblem], now: datet
         "problems": [problem for problem in problems if problem.member == member],
         "instead": _alternative(member),
     }
+
+
+def _fronts(release: Release, problems: Iterable[PreflightProblem]) -> list[dict[str, Any]]:
+    """The versions of fronts that go live with it."""
+    return [
+        {"version": version, "problems": [problem for problem in problems if problem.front == version]}
+        for version in release.front_versions.select_related("front__channel").order_by("pk")
+    ]
+
+
+def _drafts() -> Iterable[FrontVersion]:
+    """The drafts of fronts that can be added, latest change first."""
+    drafts = FrontVersion.objects.filter(status=FrontVersion.Status.DRAFT).select_related("front__channel")
+    return drafts.order_by("-updated_at")[:FOUND]
 
 
 def _alternative(member: ReleaseMember) -> tuple[str, Promise] | None:

@@ -12,12 +12,13 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from articles.limits import MOST_CARDS
+from articles.limits import MOST_CARDS, MOST_DRAFTS
 from articles.models import Article, AuditEntry, Card, Front, FrontVersion, ProposedChange, SensitiveWord
 from articles.publishing import unpublish
+from articles.review import comparisons
 from articles.roles import Role
 from scheduling.database import read_database_clock
-from tests.articles.factories import make_article, make_channel, make_editor, make_front, make_member, soon
+from tests.articles.factories import add_block, make_article, make_channel, make_editor, make_front, make_member, soon
 from tests.articles.fronts.composing import FRONTS, Composer, card_edit, client_of
 from tests.articles.image_files import make_image
 
@@ -513,3 +514,44 @@ def test_the_audit_log_says_what_was_done_to_a_front() -> None:
     ]
     assert "Card edited: “Override”; Block removed" in pages[1]
     assert "2 Jan 2031, 06:00:00 UTC" in pages[2]
+
+
+def test_a_block_of_a_deleted_channel_shows_nothing_unrelated() -> None:
+    town = make_channel("Town")
+    live("In town", channel=town), live("Elsewhere")
+    version = make_front(live("Lead"), size=1)
+    add_block(version, title="Town", backfill="channel", channel=town, size=3)
+    assert shown() == ["Lead", "In town"]
+    Article.objects.filter(channel=town).update(channel=None)
+    town.delete()
+    assert shown() == ["Lead"]
+
+
+def test_a_front_has_so_many_drafts_at_most() -> None:
+    version, client = make_front(live("Story"), size=1), client_of(make_editor())
+    rows = [FrontVersion(front=version.front, number=number + 2) for number in range(MOST_DRAFTS)]
+    FrontVersion.objects.bulk_create(rows)
+    refused = client.post(f"{FRONTS}{version.front_id}/versions/", {})
+    assert (refused.status_code, refused.json()["code"]) == (400, "too_many")
+
+
+def test_addresses_below_a_card_are_checked_for_sensitive_words() -> None:
+    SensitiveWord.objects.create(text="sesame", level=SensitiveWord.Level.BLOCK)
+    live("Story")
+    draft = Composer.start(make_editor())
+    links = [{"url": "https://example.com/sesame", "headline": "More"}]
+    answer = draft.edit(card_edit(draft.cards[0]["uuid"], sublinks=links))
+    assert (answer.status_code, answer.json()["code"]) == (400, "sensitive_words")
+
+
+def test_who_approves_a_version_sees_its_addresses_and_images(settings: Any) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    live("Story")
+    editor = make_editor()
+    draft, image = Composer.start(editor), make_image(editor)
+    links = [{"url": "https://example.com/more", "headline": "More"}]
+    draft.edit(card_edit(draft.cards[0]["uuid"], sublinks=links, image=str(image.pk)))
+    draft.edit(draft.add(url="https://example.com/report", headline="Report"))
+    assert draft.post("publish").status_code == 202
+    seen = [one.new for one in comparisons(ProposedChange.objects.get())]
+    assert {"Story", "More → https://example.com/more", "https://example.com/report", str(image)} <= {*seen}

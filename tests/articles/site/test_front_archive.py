@@ -1,0 +1,52 @@
+"""Fronts of past instants: for the newsroom always, for readers where the site allows it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from articles.models import Article, Card
+from articles.publishing import unpublish
+from tests.articles.factories import make_editor, make_front, soon
+from tests.articles.fronts.test_composing import live, shown
+
+pytestmark = pytest.mark.django_db
+
+
+def address(at: datetime) -> str:
+    return f"{timezone.localtime(at, timezone.get_default_timezone()):/front/%Y/%m/%d/%H:%M}"
+
+
+def test_readers_get_a_past_front_where_the_site_allows_it(settings: Any) -> None:
+    editor, story = make_editor(), live("Story", hours=50)
+    gone = live("Gone", hours=50)
+    ended = Card(article=story, headline="Morning lead", shows_until=soon(hours=-20))
+    make_front(ended, Card(article=gone), size=3, live_from=soon(hours=-48), backfill="newest")
+    make_front(Card(article=story, headline="Today"), size=1, live_from=soon(hours=-2))
+    live("Newer")
+    unpublish(gone, by=editor)
+    then, staff = address(soon(hours=-30)), Client()
+    assert Client().get(then).status_code == 404
+    staff.force_login(editor)
+    assert "Morning lead" in staff.get(then).text
+    settings.FRONT_ARCHIVE = True
+    page = Client().get(then)
+    assert shown(then) == ["Morning lead"], "neither what is unpublished nor what is newer"
+    assert "no-store" in page["Cache-Control"] and page["X-Robots-Tag"] == "noindex"
+    assert shown(address(soon(hours=-1))) == ["Today"]
+
+
+@pytest.mark.parametrize(
+    "bad", ["/front/2026/2/30/07:00", "/front/2026/1/1/25:00", "/front/1/1/1/x", "/front/99999/1/1/07:00"]
+)
+def test_what_is_no_past_instant_is_not_found(settings: Any, bad: str) -> None:
+    settings.FRONT_ARCHIVE = True
+    make_front(live("Story"), size=1)
+    assert Client().get(bad).status_code == 404
+    assert Client().get(address(soon(hours=-5))).status_code == 404, "nothing was composed yet"
+    assert Client().get(address(soon(hours=0) + timedelta(hours=1))).status_code == 404
+    assert Article.objects.count() == 1
