@@ -44,6 +44,9 @@ def public() -> EventQuerySet:
 
 
 def all_delivered() -> bool:
+    """Also of the article that goes live last."""
+    if public().values("object_id").distinct().count() < Article.objects.count():
+        return False
     delivered = Delivery.objects.filter(state=Delivery.State.DELIVERED).count()
     return not Event.objects.unnumbered().exists() and delivered == public().count() > 0
 
