@@ -46,7 +46,7 @@ def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start
     reader, publisher = newsroom.reader(), newsroom.member(Role.PUBLISHER, "paul")
     seen = reader.get_by_role("link", name="Budget, part")
     gather(publisher, "Budget day")
-    expect(publisher.locator("#readiness")).to_contain_text("1 article has blocking issues")
+    expect(publisher.locator("#readiness")).to_contain_text("1 entry has blocking issues")
 
     with reader_of_the_database() as counts:
         schedule(publisher, seconds=3)

@@ -77,7 +77,7 @@ def test_the_page_says_beside_each_article_what_is_wrong_and_where_to_repair_it(
     draft = make_article("Draft")
     release = make_release(draft, make_article("Fine", status=APPROVED), by=irene)
     html = desk.get(address(release)).content.decode()
-    assert "1 article has blocking issues" in html
+    assert "1 entry has blocking issues" in html
     assert "It is a draft. Submit it for review." in html
     assert f'href="/admin/articles/article/{draft.pk}/change/" aria-label="Fix: Draft"' in html
     ask = desk.get(f"{LIST}{release.pk}/publish_release/ask/").content.decode()
@@ -270,7 +270,7 @@ def test_a_release_of_20_is_repaired_and_published_in_a_browser(page: Page) -> N
     editor.set_viewport_size({"width": 390, "height": 900})
     sign_in(editor)
     editor.goto(address(release))
-    expect(editor.get_by_text("1 article has blocking issues")).to_be_visible()
+    expect(editor.get_by_text("1 entry has blocking issues")).to_be_visible()
     assert editor.evaluate("document.documentElement.scrollWidth") <= 390
     press(editor.get_by_role("link", name="Fix: Budget, part 19"))
     press(editor.get_by_role("button", name="Approve"))
