@@ -136,7 +136,7 @@ def test_the_bar_offers_the_coming_changes_as_stops_and_keeps_the_pages_paramete
     make_article("Never seen", status=APPROVED, publish_at=soon(hours=2), unpublish_at=soon(hours=1), cleared_at=EARLY)
     page = desk_of(newsroom).get(at("/search/?q=coming", second))
     assert page.text.count('<input type="hidden" name="q" value="coming">') == 3
-    options = re.findall(r'<option value="([^"]+)"( selected)?>(.*?)</option>', page.text.partition("</aside>")[0])
+    options = re.findall(r'<option value="([^"]+)"( selected)?>(.*?)</option>', page.text.partition("</select>")[0])
     assert [(value, bool(shown)) for value, shown, _label in options] == [
         (first.isoformat(), False), (second.isoformat(), True),
     ]  # fmt: skip
