@@ -236,7 +236,7 @@ class Story:
         before = _state_of(known)
         for event in self.events:
             # Readers saw it by the clock, and the sequencer as well, before a worker stored it.
-            is_repeated = event.kind == Kind.PUBLISHED and before == State.LIVE
+            is_repeated = event.kind in (Kind.PUBLISHED, Kind.UNPUBLISHED) and before == LEADS_TO[event.kind]
             # An approved article may get a new text at a time; readers see it with the article, if ever.
             if is_repeated or (event.kind in (Kind.UPDATED, Kind.CORRECTED) and before != State.LIVE):
                 self.repeated.append(event)

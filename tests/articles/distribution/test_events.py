@@ -164,6 +164,18 @@ def test_a_publication_that_is_dated_later_has_one_event(alice: User) -> None:
     assert kinds_of() == [Kind.PUBLISHED]
 
 
+def test_an_end_that_is_moved_after_it_passed_has_one_event() -> None:
+    """What a worker stores differs from what the clock has shown before."""
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(seconds=-9))
+    assert kinds_of() == [Kind.PUBLISHED]
+    Article.objects.update(unpublish_at=soon(seconds=-5))
+    assert kinds_of() == [Kind.PUBLISHED, Kind.UNPUBLISHED]
+    Article.objects.update(unpublish_at=soon(seconds=-1))
+    publishing.unpublish_due([article.pk])
+    assert Event.objects.unnumbered().count() == 1
+    assert kinds_of() == [Kind.PUBLISHED, Kind.UNPUBLISHED]
+
+
 def test_what_other_programs_change_has_events_as_well() -> None:
     article = make_article(status=APPROVED, publish_at=soon(seconds=-5))
     for values in ({}, {"title": "New"}, {"status": Status.UNPUBLISHED}, {"status": Status.PUBLISHED}):
