@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 Response = tuple[str, list[tuple[str, str]], bytes]
 
-NOT_CACHED = {"media", "preview", "article-by-id", "robots", "icon"}
+NOT_CACHED = {"media", "preview", "article-by-id", "robots", "icon", "front-archive", "push", "push-worker"}
 """Reader URLs of files, previews, redirects and of a constant."""
 
 

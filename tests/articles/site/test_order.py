@@ -35,7 +35,8 @@ BETWEEN = 31
 HEADLINE = "Lock gates open"
 
 NO_LIST = {
-    "article-by-id", "icon", "media", "preview", "robots", "sitemap-pages", "channel-list", "live-article-detail",
+    "article-by-id", "front-archive", "icon", "media", "preview", "push", "push-worker", "robots", "sitemap-pages",
+    "channel-list", "live-article-detail",
 }  # fmt: skip
 """Readers' addresses that list no articles."""
 
