@@ -16,11 +16,12 @@ NEEDED = frozenset(
     {
         *("cryptography", "django", "django-allauth", "django-crontab", "django-filter", "django-js-asset"),
         *("django-prometheus", "django-prose-editor", "django-stubs-ext", "django-unfold", "djangorestframework"),
-        *("drf-spectacular", "drf-spectacular-sidecar", "icalendar", "nh3", "opencc", "pillow", "pyahocorasick"),
-        *("redis", "requests", "snowballstemmer", "tzdata", "whitenoise"),
+        *("drf-spectacular", "drf-spectacular-sidecar", "http-ece", "icalendar", "nh3", "opencc", "pillow"),
+        *("pyahocorasick", "pyjwt", "redis", "requests", "snowballstemmer", "tzdata", "whitenoise"),
     }
 )
-"""Those of requirements.txt without which `make run` does not work: it has no compiler, so they need wheels."""
+"""Those of requirements.txt without which `make run` does not work: it has no compiler, so they need wheels or
+are Python alone."""
 
 OF_DEVELOPERS = {"requirements-bench.txt", "requirements-dev.txt"}
 

@@ -82,7 +82,7 @@ def test_releases_are_listed_by_status_in_a_fixed_number_of_queries(
         make_release(make_article(name, status=APPROVED), by=editor, name=name)
     releases.cancel_release(Release.objects.get(name="Two"), by=editor)
     desk.get(URL)  # notes the token's use, which the next minutes do without
-    with django_assert_max_num_queries(7) as asked:  # type: ignore[operator]
+    with django_assert_max_num_queries(8) as asked:  # type: ignore[operator]
         found = desk.get(URL, {"status": "draft"}).json()["results"]
     assert [release["name"] for release in found] == ["Three", "One"]
     assert not any("body" in query["sql"] for query in asked.captured_queries)
