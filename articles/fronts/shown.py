@@ -289,10 +289,13 @@ class _Plan:
 
 
 def _source(block: Block) -> _Source | None:
-    """What fills up a block; a lead is never empty."""
+    """What fills up a block. A lead is not empty, unless the channel or tag that filled it up is deleted."""
     filling = block.filling
     if filling == Backfill.NONE:
-        return (Backfill.NEWEST, None) if block.kind == Block.Kind.LEAD else None
+        if block.kind != Block.Kind.LEAD or block.backfill != Backfill.NONE:
+            return None
+        channel = block.version.front.channel_id
+        return (Backfill.CHANNEL, channel) if channel else (Backfill.NEWEST, None)
     return filling, {Backfill.CHANNEL: block.channel_id, Backfill.TAG: block.tag_id}.get(filling)
 
 
