@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from articles import fronts
 from articles.pages import uncached
+from articles.releases import as_due
 from articles.site.home import front_addresses
 from articles.site.reading import may_read_at
 from articles.site.streams import all_news
@@ -27,6 +28,11 @@ def front_then(request: HttpRequest, year: int, month: int, day: int, wall: str)
     if not (settings.FRONT_ARCHIVE or may_read_at(request.newsroom_user())):  # type: ignore[attr-defined]
         raise Http404
     moment = _moment(year, month, day, wall)
+    with as_due():  # also what the clock has unpublished or updated, and no worker has stored yet
+        return _shown(request, moment)
+
+
+def _shown(request: HttpRequest, moment: datetime) -> HttpResponseBase:
     language = get_language()
     front = fronts.front_then(moment, language=language)
     if front is None:

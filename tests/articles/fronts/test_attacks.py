@@ -35,3 +35,16 @@ def test_a_lead_shows_nothing_of_other_channels_than_those_it_was_made_for() -> 
     assert shown("/channel/own/") == ["Own news"]
     deleted.delete()
     assert shown() == ["A link"], "nothing unrelated, though a lead is not empty otherwise"
+
+
+def test_a_past_front_shows_nothing_that_a_release_has_unpublished_by_the_clock(settings: Any) -> None:
+    settings.FRONT_ARCHIVE = True
+    editor, story = make_editor(), live("Story", hours=50)
+    make_front(Card(article=story, headline="Lead"), size=1, live_from=soon(hours=-48))
+    release = make_release(by=editor)
+    releases.add_member(release, article=story, action="unpublish", by=editor)
+    releases.schedule_release(release, publish_at=soon(hours=1), by=editor)
+    assert shown(address(soon(hours=-1))) == ["Lead"]
+    Release.objects.update(publish_at=soon(seconds=-1), updated_at=soon(seconds=-1))
+    caches["responses"].clear()
+    assert shown() == shown(address(soon(hours=-1))) == []
