@@ -18,7 +18,18 @@ from django.db.models import Exists, F, Max, Model, OuterRef, Q, QuerySet, Value
 
 from articles.exceptions import UnknownCheckpoint
 from articles.listing import decode_cursor, encode_cursor
-from articles.models import FEED_EPOCH, Article, Channel, Event, FeedHead, FrontVersion, Image, PendingChange, Tag
+from articles.models import (
+    FEED_EPOCH,
+    Article,
+    Channel,
+    Event,
+    FeedHead,
+    FrontVersion,
+    Image,
+    PendingChange,
+    Tag,
+    has_readers,
+)
 from scheduling.database import (
     EARLIEST,
     database_now,
@@ -160,7 +171,8 @@ def _unwritten_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
     """
     written = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
     begin = min(since, now - _FRONTS_WITHIN)
-    return FrontVersion.objects.live_since(now).filter(~Exists(written), live_from__gt=begin).select_related("front")
+    live = FrontVersion.objects.live_since(now).filter(has_readers(), ~Exists(written), live_from__gt=begin)
+    return live.select_related("front__channel")
 
 
 def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:

@@ -48,6 +48,7 @@ from articles.models.front import (
     Card as Card,
     Front as Front,
     FrontVersion as FrontVersion,
+    has_readers as has_readers,
 )
 from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
 from articles.models.note import Note as Note

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.alert import Alert
 from articles.models.article import Article
-from articles.models.front import Card, FrontVersion
+from articles.models.front import Card, FrontVersion, has_readers
 from articles.models.release import Release, ReleaseMember
 from articles.models.update import Update
 from scheduling.database import EpochMicroseconds, first_rows
@@ -102,7 +102,7 @@ def timed_rows() -> list[TimedRows]:
         TimedRows(K.ALERT_ENDS, Alert.objects.open(), "ends"),
         TimedRows(K.UPDATE, Update.objects.filter(approved__isnull=False), "publish_at"),
         TimedRows(K.RELEASE, Release.objects.scheduled(), "publish_at"),
-        TimedRows(K.FRONT, FrontVersion.objects.filter(status=scheduled), "live_from"),
+        TimedRows(K.FRONT, FrontVersion.objects.filter(status=scheduled), "live_from", has_readers()),
         TimedRows(K.CARD_SHOWN, Card.objects.all(), "shows_from", _on_a_live_front("shows_from")),
         TimedRows(K.CARD_HIDDEN, Card.objects.all(), "shows_until", _on_a_live_front("shows_until")),
     ]
@@ -187,9 +187,8 @@ def _in_release() -> Q:
 
 def _on_a_live_front(column: str) -> Q:
     """Whether the version of a card is the one that readers get then."""
-    version = FrontVersion.objects.filter(pk=OuterRef("block__version"), live_from__lte=OuterRef(column))
-    newer = FrontVersion.objects.filter(
-        front=OuterRef("front"), status=FrontVersion.Status.SCHEDULED, live_from__gt=OuterRef("live_from"),
-        live_from__lte=OuterRef(OuterRef(column)),
-    )  # fmt: skip
-    return Q(Exists(version.filter(~Exists(newer), status=FrontVersion.Status.SCHEDULED)))
+    at = OuterRef(column)
+    version = FrontVersion.objects.live_since(at).filter(pk=OuterRef("block__version"))
+    newer = FrontVersion.objects.live_since(OuterRef(OuterRef(column)))
+    newer = newer.filter(front=OuterRef("front"), live_from__gt=OuterRef("live_from"))
+    return Q(Exists(version.filter(~Exists(newer)).filter(has_readers())))

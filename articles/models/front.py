@@ -53,6 +53,11 @@ class Front(models.Model):
         return self.channel.get_absolute_url() if self.channel else page_address("front", language=self.language)
 
 
+def has_readers() -> Q:
+    """Whether a version is one of the site, or of a channel that readers see."""
+    return Q(front__channel=None) | Q(front__channel__enabled=True)
+
+
 class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     """Queries for versions of fronts. `now` is an aware datetime or `database_now()`."""
 

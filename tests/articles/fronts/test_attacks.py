@@ -48,3 +48,28 @@ def test_a_past_front_shows_nothing_that_a_release_has_unpublished_by_the_clock(
     Release.objects.update(publish_at=soon(seconds=-1), updated_at=soon(seconds=-1))
     caches["responses"].clear()
     assert shown() == shown(address(soon(hours=-1))) == []
+
+
+def test_cards_of_a_version_that_was_rolled_back_or_that_no_reader_gets_are_no_coming_changes() -> None:
+    evening, channel = Evening(), make_channel("Closed", enabled=False)
+    evening.add()
+    hidden = {"shows_until": soon(hours=5)}
+    Card.objects.filter(block__version=evening.draft).update(**hidden)
+    make_front(Card(article=live("Closed news"), **hidden), channel=channel, size=1)
+    make_front(Card(article=live("Later")), channel=channel, size=1, live_from=soon(hours=2))
+    evening.client.post(f"{evening.address}publish/")
+    assert [change.kind for change in coming_changes(timezone.now(), limit=9)] == [ChangeKind.CARD_HIDDEN]
+    evening.client.post(f"{evening.address}rollback/")
+    assert coming_changes(timezone.now(), limit=9) == []
+
+
+def test_no_event_tells_of_the_front_of_a_channel_that_readers_do_not_get() -> None:
+    channel = make_channel("Secret plans", enabled=False)
+    make_front(live("Story"), channel=channel, size=1)
+    fronts = Event.objects.filter(kind=Event.Kind.FRONT_LIVE)
+    catch_up()
+    assert not fronts.exists()
+    channel.enabled = True
+    channel.save()
+    catch_up()
+    assert fronts.get().payload["url"] == "/channel/secret-plans/"
