@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_in_release
@@ -89,10 +90,19 @@ def problems_of(version: FrontVersion, moment: datetime) -> Iterable[tuple[str, 
     """The blocking issues of a member at `moment`, each with a code."""
     if not version.blocks.exists():
         yield "front_empty", _("The front has no blocks yet.")
-    other = FrontVersion.objects.filter(front=version.front_id, live_from=moment).exclude(pk=version.pk).first()
+    other = taken_by(version, moment)
     if other is not None:
         text = _("Version %(number)d of this front goes live at the same time, %(time)s. Choose another time.")
         yield "front_instant_taken", text % {"number": other.number, "time": format_time_exactly(moment)}
+
+
+def taken_by(version: FrontVersion, moment: datetime) -> FrontVersion | None:
+    """Another version that goes live at this instant, also with a release: of two releases, the older one's."""
+    held = Q(status=Status.IN_RELEASE, release__in=Release.objects.scheduled(), release__publish_at=moment)
+    if version.status == Status.IN_RELEASE:
+        held &= Q(release__lt=version.release_id)
+    others = FrontVersion.objects.filter(Q(live_from=moment) | held, front=version.front_id)
+    return others.exclude(pk=version.pk).order_by("number").first()
 
 
 def publish_versions(release: Release, *, at: datetime, by: Actor | None) -> None:

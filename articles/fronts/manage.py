@@ -15,7 +15,7 @@ from articles.audit import Action, Actor, record_beside
 from articles.exceptions import FrontInstantTaken, TooMany, WrongState
 from articles.fronts.automatic import automatic_blocks
 from articles.fronts.copies import copy_blocks, store_blocks
-from articles.fronts.in_releases import hold, purge, refuse_member, release_of
+from articles.fronts.in_releases import hold, purge, refuse_member, release_of, taken_by
 from articles.fronts.locks import lock_front, lock_version, locked_draft, unlive
 from articles.fronts.operations import texts_of
 from articles.limits import LABEL_LENGTH, MOST_DRAFTS
@@ -166,7 +166,7 @@ def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime
 
 
 def _refuse_taken(version: FrontVersion, moment: datetime) -> None:
-    other = FrontVersion.objects.filter(front=version.front_id, live_from=moment).exclude(pk=version.pk).first()
+    other = taken_by(version, moment)
     if other is not None:
         raise FrontInstantTaken(
             _("Version %(number)d of this front goes live at the same time, %(time)s. Choose another time.")

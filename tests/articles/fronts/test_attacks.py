@@ -73,3 +73,23 @@ def test_no_event_tells_of_the_front_of_a_channel_that_readers_do_not_get() -> N
     channel.save()
     catch_up()
     assert fronts.get().payload["url"] == "/channel/secret-plans/"
+
+
+def test_no_version_gets_the_instant_of_one_in_a_release_which_could_not_be_published_then() -> None:
+    evening, at = Evening(), soon(hours=1).isoformat()
+    evening.add()
+    evening.client.post(f"{evening.address}schedule/", {"publish_at": at})
+    other = draft_of(evening.old.front, Card(article=evening.news))
+    answer = evening.client.post(
+        f"/api/v1/desk/fronts/{other.front_id}/versions/{other.pk}/schedule/", {"live_from": at}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (409, "front_instant_taken")
+    second = make_release(by=evening.editor, name="Later")
+    releases.add_front(second, version=other, by=evening.editor)
+    client = client_of(evening.editor)
+    client.post(f"/api/v1/desk/releases/{second.pk}/schedule/", {"publish_at": at})
+    problems = {
+        pk: [one.code for one in releases.preflight(Release.objects.get(pk=pk))]
+        for pk in (evening.release.pk, second.pk)
+    }
+    assert problems == {evening.release.pk: [], second.pk: ["front_instant_taken"]}

@@ -134,8 +134,8 @@ def test_the_release_gives_its_fronts_their_time() -> None:
     answer = evening.client.post(f"{evening.address}fronts/", {"version": other.pk})
     assert answer.status_code == 409 and f"Version {evening.draft.number}" in answer.json()["detail"]
     moment = soon(hours=2)
-    releases.schedule_release(evening.release, publish_at=moment, by=evening.editor)
     fronts.schedule_version(other, live_from=moment, by=evening.editor)
+    releases.schedule_release(evening.release, publish_at=moment, by=evening.editor)
     problems = evening.client.get(f"{evening.address}preflight/").json()
     assert [(one["code"], one["front"]["id"]) for one in problems] == [("front_instant_taken", evening.draft.pk)]
     evening.begin(hours=2)
