@@ -14,10 +14,12 @@ from articles.fronts.in_releases import (
 )
 from articles.fronts.manage import (
     delete_draft as delete_draft,
+    newest_draft as newest_draft,
     open_front as open_front,
     publish_version as publish_version,
     schedule_version as schedule_version,
     start_draft as start_draft,
+    start_once as start_once,
     unschedule_version as unschedule_version,
 )
 from articles.fronts.marks import CardMark as CardMark, preflight as preflight
@@ -28,6 +30,7 @@ from articles.fronts.operations import (
     Operation as Operation,
     OperationKind as OperationKind,
     edit_draft as edit_draft,
+    place_article as place_article,
 )
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,

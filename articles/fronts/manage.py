@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -34,6 +34,8 @@ from articles.text import format_time_exactly
 from scheduling.database import read_database_clock, retried, savepoint
 
 Status = FrontVersion.Status
+
+CLICKS_WITHIN = timedelta(seconds=10)
 
 
 @retried
@@ -79,6 +81,26 @@ def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) ->
     based = {"based_on": like.number} if like else {}
     record_beside(Action.START_FRONT, title=str(version), by=by, front_version=version.pk, **based)
     return version
+
+
+@retried
+def start_once(front: Front, *, like: FrontVersion | None = None, by: Actor) -> FrontVersion:
+    """As `start_draft`, but a second click on the button gets the draft of the first one."""
+    require(PUBLISH, by)
+    lock_front(front)
+    recent = front.versions.filter(created_at__gt=read_database_clock() - CLICKS_WITHIN, status=Status.DRAFT)
+    recent = recent.filter(author=by.pk, edits=0).order_by("-number")
+    found = recent.filter(based_on=like).first() if like else recent.first()
+    return found or start_draft(front, like=like, by=by)
+
+
+@retried
+def newest_draft(front: Front, *, by: Actor) -> FrontVersion:
+    """The draft on which the newsroom works: who asks at the same time gets the same. Raises `FrontGone`."""
+    require(PUBLISH, by)
+    lock_front(front)
+    found = front.versions.filter(status=Status.DRAFT).order_by("-number").first()
+    return found or start_draft(front, by=by)
 
 
 @retried

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, TextChoices
@@ -95,6 +95,33 @@ def edit_draft(version: FrontVersion, operations: Sequence[Operation], *, base: 
     discard_changes(version)
     done = [_recorded(operation) for operation in operations]
     record_beside(Action.EDIT_FRONT, title=str(version), by=by, front_version=version.pk, operations=done)
+
+
+@retried
+def place_article(version: FrontVersion, article: Article, *, is_lead: bool, by: Actor) -> None:
+    """Put an article in front of the first block of a draft, or at its end; one that is there already is moved.
+
+    Raises as `edit_draft` does.
+    """
+    require(PUBLISH, by)
+    locked_draft(version)  # before the cards are read: who asks at the same time does not add it twice
+    edit_draft(version, _placed(version, article, is_lead=is_lead), base=version.edits, by=by)
+
+
+def _placed(draft: FrontVersion, article: Article, *, is_lead: bool) -> list[Operation]:
+    """The operations that put an article in front of the first block, or at its end."""
+    block = draft.blocks.order_by("position", "pk").first()
+    if block is None:
+        raise NotEditable(_("The front has no blocks yet."))
+    cards = list(Card.objects.filter(block__version=draft).order_by("block__position", "position", "pk"))
+    own = [card for card in cards if card.block_id == block.pk]
+    present = next((card for card in cards if card.article_id == article.pk), None)
+    others = [card for card in own if card is not present]
+    after = None if is_lead or not others else others[-1].uuid
+    if present:
+        return [Operation(op=OperationKind.MOVE_CARD, uuid=present.uuid, block=block.uuid, after=after)]
+    values = {"article": article.pk}
+    return [Operation(op=OperationKind.ADD_CARD, uuid=uuid4(), block=block.uuid, after=after, values=values)]
 
 
 class _Draft:

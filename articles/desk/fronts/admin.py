@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin, messages
@@ -115,10 +115,7 @@ class FrontAdmin(ModelAdmin):
 
     def _edited(self, request: HttpRequest, front: Front) -> HttpResponse:
         """The editor with a draft, which is started if there is none."""
-        found = chosen_version(front, 0, read_database_clock())
-        if found is None or found.status != FrontVersion.Status.DRAFT:
-            found = fronts.start_draft(front, by=request.user)
-        return redirect(_address(front, found.number))
+        return redirect(_address(front, fronts.newest_draft(front, by=request.user).number))
 
     # The editor
 
@@ -147,7 +144,7 @@ class FrontAdmin(ModelAdmin):
         if number and like is None:
             raise Http404
         try:
-            draft = fronts.start_draft(front, like=like, by=request.user)
+            draft = fronts.start_once(front, like=like, by=request.user)
         except ArticleError as refusal:
             return self._refused(request, front, None, refusal)
         text = (
@@ -326,11 +323,8 @@ class FrontAdmin(ModelAdmin):
         try:
             front = fronts.open_front(language=language, channel=of_channel, by=request.user)
             now = read_database_clock()
-            draft = chosen_version(front, 0, now)
-            if draft is None or draft.status != FrontVersion.Status.DRAFT:
-                draft = fronts.start_draft(front, by=request.user)
-            operations = _placed(draft, article, is_lead=request.POST.get("place") == "lead")
-            fronts.edit_draft(draft, operations, base=draft.edits, by=request.user)
+            draft = fronts.newest_draft(front, by=request.user)
+            fronts.place_article(draft, article, is_lead=request.POST.get("place") == "lead", by=request.user)
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(f"{reverse('admin:articles_front_put')}?article={article.pk}")
@@ -437,22 +431,6 @@ def _offer(front: Front, article: Article, now: Any) -> dict[str, Any]:
         "writer": named(draft.author) if draft and is_draft else "",
         "is_present": cards.exists(),
     }
-
-
-def _placed(draft: FrontVersion, article: Article, *, is_lead: bool) -> list[Operation]:
-    """The operations that put an article in front of the first block, or at its end."""
-    block = draft.blocks.order_by("position", "pk").first()
-    if block is None:
-        return []
-    cards = list(Card.objects.filter(block__version=draft).order_by("block__position", "position", "pk"))
-    own = [card for card in cards if card.block_id == block.pk]
-    present = next((card for card in cards if card.article_id == article.pk), None)
-    others = [card for card in own if card is not present]
-    after = None if is_lead or not others else others[-1].uuid
-    if present:
-        return [Operation(op=OperationKind.MOVE_CARD, uuid=present.uuid, block=block.uuid, after=after)]
-    values = {"article": article.pk}
-    return [Operation(op=OperationKind.ADD_CARD, uuid=uuid4(), block=block.uuid, after=after, values=values)]
 
 
 def _outcome(version: FrontVersion) -> str:

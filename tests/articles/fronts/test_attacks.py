@@ -93,3 +93,42 @@ def test_no_version_gets_the_instant_of_one_in_a_release_which_could_not_be_publ
         for pk in (evening.release.pk, second.pk)
     }
     assert problems == {evening.release.pk: [], second.pk: ["front_instant_taken"]}
+
+
+def test_an_article_that_is_put_on_the_front_twice_at_once_is_there_once() -> None:
+    editor, article = make_editor(), make_article("Not out")
+    live("Story")
+    address, start = f"{reverse('admin:articles_front_put')}?article={article.pk}", threading.Barrier(3)
+
+    def put() -> None:
+        client = Client()
+        client.force_login(editor)
+        start.wait()
+        client.post(address, {"front": "en", "place": "lead"})
+        connections.close_all()
+
+    clicks = [threading.Thread(target=put) for _click in range(3)]
+    for click in clicks:
+        click.start()
+    for click in clicks:
+        click.join()
+    assert Card.objects.filter(article=article, block__version=FrontVersion.objects.get()).count() == 1
+
+
+def test_a_second_click_starts_no_second_draft_and_an_empty_front_says_so() -> None:
+    editor, article, client = make_editor(), live("Story"), Client()
+    client.force_login(editor)
+    version = make_front(article, size=1)
+    for like in ("", str(version.number)):
+        for _click in range(2):
+            client.post(reverse("admin:articles_front_start", args=[version.front_id]), {"like": like})
+    draft = FrontVersion.objects.get(status=FrontVersion.Status.DRAFT)
+    FrontVersion.objects.filter(pk=draft.pk).update(edits=1)
+    client.post(reverse("admin:articles_front_start", args=[version.front_id]))
+    assert FrontVersion.objects.count() == 3
+    for each in FrontVersion.objects.filter(status=FrontVersion.Status.DRAFT):
+        each.blocks.all().delete()
+    address = f"{reverse('admin:articles_front_put')}?article={article.pk}"
+    page = client.post(address, {"front": "en", "place": "lead"}, follow=True).text
+    assert "The front has no blocks yet." in page and "is on the draft" not in page
+    assert Article.objects.count() == 1
