@@ -20,7 +20,7 @@ from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
 from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
 from articles.push import PushRefused, is_quiet, new_key, public_key, push_due, push_now
-from articles.push.dispatch import LEASE
+from articles.push.dispatch import LEASE, _hosts
 from articles.review import approve_change, comparisons, version_of_change
 from articles.webhooks.send import PinnedConnection
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
@@ -58,6 +58,12 @@ def armed(by: User, **values: Any) -> Alert:
     """An alert with a push about an article that waits to be published."""
     article = make_article("Bridge closed after collision", status=APPROVED, publish_at=soon(hours=1))
     return save_alert(article.pk, {"text": TEXT, "push": True, **values}, by=by)
+
+
+def shown_alert(by: User) -> Alert:
+    """An alert about an article that is live."""
+    article = make_article("Bridge", status=Article.Status.PUBLISHED, publish_at=soon(minutes=-5))
+    return save_alert(article.pk, {"text": TEXT, "push": True, "starts_at": soon(seconds=-1)}, by=by)
 
 
 def publish(alert: Alert, by: User) -> None:
@@ -393,3 +399,12 @@ def test_without_a_key_there_is_no_button_and_no_address(settings: Any) -> None:
     worker = Client().get(reverse("push-worker"))
     assert worker.headers["Content-Type"].startswith("text/javascript")
     assert "showNotification" in worker.text
+
+
+def test_made_up_hosts_do_not_delay_the_services_that_readers_use(service: PushService) -> None:
+    editor = make_editor()
+    for name in ("a.push.apple.com", "b.push.apple.com", "z.push.apple.com", "z.push.apple.com"):
+        number = PushSubscription.objects.count()
+        PushSubscription.objects.create(endpoint=f"https://{name}/{number}", digest=number, host=name, breaking=True)
+    push = push_now(shown_alert(editor), after=0, by=editor)
+    assert _hosts(push) == ["z.push.apple.com", "a.push.apple.com", "b.push.apple.com"]
