@@ -105,10 +105,12 @@ class AlertViewSet(ScreenViewSet):
     )  # fmt: skip
     @action(detail=True, methods=["post"])
     def push(self, request: Request, pk: int) -> Response:
-        """To readers who want it, while the alert is live: for an article that was live before, or a follow-up."""
+        """To readers who want it, while the alert is live: for an article that was live before, or a follow-up.
+
+        Sent again within a minute, as programs do that got no answer, the response has the same push.
+        """
         alert, _nothing = self.get_object(), self.checked(EmptyBody)
-        last = alert.pushes.values_list("pk", flat=True).first() or 0
-        push = push_now(alert, after=last, by=request.user)
+        push = push_now(alert, by=request.user)
         return Response(PushSerializer(push).data, status=status.HTTP_202_ACCEPTED)
 
     def get_queryset(self) -> QuerySet[Alert]:

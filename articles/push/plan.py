@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef
@@ -91,9 +91,14 @@ def _create(alert: Alert, key: str, now: datetime, *, reason: str = "", by: Acto
     return push
 
 
+REPEATED_WITHIN = timedelta(minutes=1)
+
+
 @retried
-def push_now(alert: Alert, *, after: int, by: Actor) -> Push:
+def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
     """Push an alert that readers see, once for each last push `after`: for live articles, and after a correction.
+
+    Who does not know the last push gets it instead of a new one for a minute: a repeated request wakes nobody twice.
 
     Raises `NotAllowed`, `ArticleGone` and `PushRefused`.
     """
@@ -107,6 +112,11 @@ def push_now(alert: Alert, *, after: int, by: Actor) -> Push:
         raise PushRefused
     if is_quiet(now) and not allows(IN_QUIET_HOURS, by):
         raise NotAllowed(_("In quiet hours only the editor-in-chief may push."))
+    if after is None:
+        last = current.pushes.first()
+        if last and last.state != State.CANCELLED and now - REPEATED_WITHIN < last.created_at <= now:
+            return last
+        after = last.pk if last else 0
     push = _create(current, f"{current.pk} after {after}", now, by=by)
     Alert.objects.filter(pk=current.pk).update(push_since=None)  # it would be the same push again
     record_annotation(Action.PUSH_ALERT, article, by=by, alert=current.text)

@@ -24,6 +24,7 @@ from articles.push.dispatch import LEASE, _hosts
 from articles.review import approve_change, comparisons, version_of_change
 from articles.webhooks.send import PinnedConnection
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
+from tests.articles.fronts.composing import client_of
 from tests.articles.push.services import Browser, PushService, claims_of, serving
 from tests.conftest import StartManage
 from tests.harness import eventually
@@ -408,3 +409,14 @@ def test_made_up_hosts_do_not_delay_the_services_that_readers_use(service: PushS
         PushSubscription.objects.create(endpoint=f"https://{name}/{number}", digest=number, host=name, breaking=True)
     push = push_now(shown_alert(editor), after=0, by=editor)
     assert _hosts(push) == ["z.push.apple.com", "a.push.apple.com", "b.push.apple.com"]
+
+
+def test_a_request_that_a_program_repeats_wakes_nobody_twice(service: PushService) -> None:
+    editor = make_editor()
+    subscribed(service, "a")
+    address = f"/api/v1/desk/alerts/{shown_alert(editor).pk}/push/"
+    answers = [client_of(editor).post(address) for _time in range(2)]
+    assert [answer.status_code for answer in answers] == [202, 202]
+    assert answers[0].json() == answers[1].json()
+    Push.objects.update(created_at=soon(minutes=-2))
+    assert client_of(editor).post(address).json()["id"] != answers[0].json()["id"], "a follow-up"
