@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.conf import settings
+from django.db import IntegrityError
 from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import ArticleError
@@ -15,7 +16,7 @@ from articles.limits import MOST_PUSH_TOPICS, PUSH_ADDRESS_LENGTH
 from articles.models import Channel, PushSubscription
 from articles.push.keys import WrongKey, check_keys
 from articles.webhooks import Target, TargetRefused, parse
-from scheduling.database import retried
+from scheduling.database import retried, savepoint
 
 BREAKING = "breaking"
 """The topic of all alerts; the others are ids of channels."""
@@ -79,12 +80,23 @@ def subscribe(given: GivenSubscription, topics: Collection[str]) -> list[str]:
         if known is not None:
             known.delete()
         return []
-    if known is None:
-        known = _new(given)
+    known = known or _stored(given)
     known.breaking = BREAKING in topics
     known.save()
     known.channels.set(channels)
     return _topics(known)
+
+
+def _stored(given: GivenSubscription) -> PushSubscription:
+    row: PushSubscription | None = _new(given)
+    try:
+        with savepoint():
+            row.save()  # type: ignore[union-attr]
+    except IntegrityError:  # a second click has just stored it
+        row = _known(given)
+    if row is None:
+        raise SubscriptionRefused
+    return row
 
 
 def _new(given: GivenSubscription) -> PushSubscription:

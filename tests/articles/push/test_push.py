@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, time, timedelta
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connections
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -420,3 +422,20 @@ def test_a_request_that_a_program_repeats_wakes_nobody_twice(service: PushServic
     assert answers[0].json() == answers[1].json()
     Push.objects.update(created_at=soon(minutes=-2))
     assert client_of(editor).post(address).json()["id"] != answers[0].json()["id"], "a follow-up"
+
+
+def test_a_button_that_is_clicked_twice_subscribes_once(service: PushService) -> None:
+    browser, start = service.browser("a"), threading.Barrier(3)
+    codes: list[int] = []
+
+    def click() -> None:
+        start.wait()
+        codes.append(ask(browser, ["breaking"]).status_code)
+        connections.close_all()
+
+    clicks = [threading.Thread(target=click) for _click in range(3)]
+    for each in clicks:
+        each.start()
+    for each in clicks:
+        each.join()
+    assert (codes, PushSubscription.objects.count()) == ([200] * 3, 1)
