@@ -89,7 +89,7 @@ def _new(push: Push, now: datetime) -> PushSubscriptionQuerySet:
 def _hosts(push: Push) -> list[str]:
     """The push services of those that are to get it, or whose service has refused it for a while.
 
-    Those with most readers first: anyone may subscribe with made-up names below those of services, which take long.
+    Those with most readers first: a visitor may subscribe with made-up names below those of services, which take long.
     """
     now = read_database_clock()
     due = PushMessage.objects.filter(push=push, state=MessageState.WAITING, due_at__lte=now)

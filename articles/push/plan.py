@@ -98,7 +98,7 @@ REPEATED_WITHIN = timedelta(minutes=1)
 def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
     """Push an alert that readers see, once for each last push `after`: for live articles, and after a correction.
 
-    Who does not know the last push gets it instead of a new one for a minute: a repeated request wakes nobody twice.
+    Who does not know the last push gets it instead of a new one for a minute: a repeated request wakes no reader twice.
 
     Raises `NotAllowed`, `ArticleGone` and `PushRefused`.
     """

@@ -63,7 +63,7 @@ def test_cards_of_a_version_that_was_rolled_back_or_that_no_reader_gets_are_no_c
     assert coming_changes(timezone.now(), limit=9) == []
 
 
-def test_no_event_tells_of_the_front_of_a_channel_that_readers_do_not_get() -> None:
+def test_no_event_names_the_front_of_a_channel_that_readers_do_not_get() -> None:
     channel = make_channel("Secret plans", enabled=False)
     make_front(live("Story"), channel=channel, size=1)
     fronts = Event.objects.filter(kind=Event.Kind.FRONT_LIVE)

@@ -413,7 +413,7 @@ def test_made_up_hosts_do_not_delay_the_services_that_readers_use(service: PushS
     assert _hosts(push) == ["z.push.apple.com", "a.push.apple.com", "b.push.apple.com"]
 
 
-def test_a_request_that_a_program_repeats_wakes_nobody_twice(service: PushService) -> None:
+def test_a_request_that_a_program_repeats_is_pushed_once(service: PushService) -> None:
     editor = make_editor()
     subscribed(service, "a")
     address = f"/api/v1/desk/alerts/{shown_alert(editor).pk}/push/"
