@@ -10,9 +10,11 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from heapq import heappop, heappush
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Thread, Timer
+from threading import Condition, Thread
 from typing import Any
 
 Address = IPv4Address | IPv6Address
@@ -79,26 +81,62 @@ class Ends:
     def __init__(self, end: float) -> None:
         """`end` is of `time.monotonic()`."""
         self._end = end
-        self._duplicate: socket.socket | None = None
-        self._timer: Timer | None = None
+        self._watched: socket.socket | None = None
 
     def watch(self, connected: socket.socket) -> None:
         """Shut the connection down in time; the duplicate is of the same connection, also once TLS wraps it."""
-        self._duplicate = connected.dup()
-        self._timer = Timer(max(0.0, self._end - time.monotonic()), self._shut)
-        self._timer.daemon = True
-        self._timer.start()
+        self._watched = connected.dup()
+        _watch.add(self._end, self)
 
     def cancel(self) -> None:
-        """The connection has ended by itself."""
-        if self._timer is not None and self._duplicate is not None:
-            self._timer.cancel()
-            self._duplicate.close()
+        """The connection has ended by itself, or its answer has come."""
+        if self._watched is not None:
+            self._watched.close()
+            self._watched = None
 
-    def _shut(self) -> None:
-        if self._duplicate is not None:
+    def shut(self) -> None:
+        """Shut the connection down."""
+        if (watched := self._watched) is not None:
             with suppress(OSError):
-                self._duplicate.shutdown(socket.SHUT_RDWR)
+                watched.shutdown(socket.SHUT_RDWR)
+
+
+class _Watch:
+    """One thread for the ends of all connections: a thread for each would take longer than a request."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._ends: list[tuple[float, int, Ends]] = []  # a heap
+        self._numbers = count()
+        self._thread: Thread | None = None
+
+    def add(self, end: float, ends: Ends) -> None:
+        """Call `ends.shut` then."""
+        with self._changed:
+            heappush(self._ends, (end, next(self._numbers), ends))
+            if self._thread is None or not self._thread.is_alive():  # as in a copy of a process
+                self._thread = Thread(target=self._run, name="ends of connections", daemon=True)
+                self._thread.start()
+            elif self._ends[0][2] is ends:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while due := self._wait():
+            due.shut()
+
+    def _wait(self) -> Ends | None:
+        """The next that is due; None once there is nothing to wait for."""
+        with self._changed:
+            while self._ends:
+                pause = self._ends[0][0] - time.monotonic()
+                if pause <= 0:
+                    return heappop(self._ends)[2]
+                self._changed.wait(pause)
+            self._thread = None
+            return None
+
+
+_watch = _Watch()
 
 
 def connect(addresses: Sequence[Resolved], timeout: float) -> socket.socket:

@@ -119,7 +119,8 @@ class PinnedConnection:
         data = bytearray()
         while len(data) < _MOST_READ and (chunk := response.read1(_MOST_READ - len(data))):
             data += chunk
-        if not response.isclosed() or response.will_close:  # there is more, which is not read
+        is_whole = response.length == 0 or response.isclosed()  # `read1` does not close an answer of a given length
+        if response.will_close or not is_whole:  # there is more, which is not read
             self.close()
         text = data[: 4 * WEBHOOK_ANSWER_LENGTH].decode("utf-8", errors="replace").replace("\x00", "")
         wait = _seconds(response.headers.get("Retry-After", ""))
