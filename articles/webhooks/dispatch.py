@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from queue import SimpleQueue
 from typing import Any
 
 from django.conf import settings
@@ -60,6 +59,7 @@ _MOST_RUNNING = 40  # endpoints to which a process sends at once
 _MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
 _PAGE = 500  # events that are given to an endpoint in one transaction
 _LARGEST_CHUNK = 128  # messages that are prepared at once for a quick receiver
+_SPARE = 2 * AT_ONCE  # deliveries that are read beyond a chunk, as some are of the same object
 _QUICK = 0.5  # seconds for a chunk
 _LONGEST_CHUNK = 1.0  # seconds after which what was prepared may be true no more, and is prepared again
 
@@ -81,7 +81,8 @@ def give_events(endpoint: Endpoint) -> int:
 
 @retried
 def _give_page(endpoint: Endpoint) -> Sequence[Event]:
-    events = list(Event.objects.filter(seq__gt=endpoint.position).order_by("seq")[:_PAGE])
+    rows = Event.objects.filter(seq__gt=endpoint.position).only("kind", "object_id", "seq")
+    events = list(rows.order_by("seq")[:_PAGE])
     if events:
         add_deliveries(endpoint, wanted(endpoint, events), read_database_clock())
         own = Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token)
@@ -157,9 +158,9 @@ def serve(endpoint: Endpoint, stopping: Ending, *, turn: float = math.inf) -> No
                     break
                 began = time.monotonic()
                 _send(endpoint, chunk, lines, pool)
-                is_quick = time.monotonic() - began < _QUICK
                 # What is said to a slow receiver must be true when it is said, so few messages are prepared at once.
-                size = min(2 * size, _LARGEST_CHUNK) if is_quick else AT_ONCE
+                quick = _QUICK / (time.monotonic() - began) * len(chunk)
+                size = max(AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
     finally:
         _close(lines)
         Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(
@@ -190,12 +191,18 @@ def _is_ours(endpoint: Endpoint) -> bool:
     return endpoint.resumes_at is None or endpoint.resumes_at <= now
 
 
+_READ = (
+    *("endpoint", "object_id", "attempts", "due_at", "late_ms"),
+    *(f"event__{name}" for name in ("kind", "object_id", "revision", "planned_at", "happened_at", "payload", "seq")),
+)
+
+
 def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
     """The next deliveries that are due: of each object only the first, so that no later one overtakes it."""
     now = read_database_clock()
-    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").defer("body", "response")
+    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").only(*_READ)
     first: dict[Any, Delivery] = {}
-    for one in due.order_by("due_at", "pk")[: 2 * size]:
+    for one in due.order_by("due_at", "pk")[: size + _SPARE]:
         kind = one.event.kind.partition(".")[0] if one.event else ""
         first.setdefault((kind, one.object_id if one.event else one.pk), one)
     return list(first.values())[:size]
@@ -206,27 +213,20 @@ def _send(
 ) -> None:
     now = read_database_clock()
     said, keys = messages(endpoint, chunk, now), endpoint.secrets_at(now)
-    free: SimpleQueue[PinnedConnection] = SimpleQueue()
-    for line in lines:
-        free.put(line)
-    end = time.monotonic() + _LONGEST_CHUNK
+    answered = [(one, Reply(0)) for one in said if not one.body]
+    left = iter([one for one in said if one.body])
+    if not lines:
+        answered += [(one, Reply(0, error=TargetRefused.code)) for one in left]
+    end = time.monotonic() + _LONGEST_CHUNK  # what is left then is sent with the next ones, while the lease holds
 
-    def post(message: EndpointMessage) -> Reply | None:
-        if not message.body:
-            return Reply(0)
-        if not lines:
-            return Reply(0, error=TargetRefused.code)
-        if time.monotonic() > end:
-            return None  # sent with the next ones, while the lease holds
-        line = free.get()
-        try:
+    def post(line: PinnedConnection) -> None:
+        """Send one after the other, beside the other threads: to hand over each would take as long as to send it."""
+        while time.monotonic() <= end and (message := next(left, None)):
             signed = headers(message.message_id, int(time.time()), message.body, keys)
-            return line.post(message.body, signed)
-        finally:
-            free.put(line)
+            answered.append((message, line.post(message.body, signed)))
 
-    answered = zip(said, pool.map(post, said), strict=True)
-    why = _note(endpoint, [(message, reply) for message, reply in answered if reply is not None])
+    list(pool.map(post, lines))
+    why = _note(endpoint, answered)
     if why and _mail_owner(endpoint, why):
         Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_mailed=True)
 
