@@ -68,9 +68,11 @@ def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
     """Read what is true of these articles at `now`, in a few statements for any number."""
     live = Article.objects.live(now).filter(pk=OuterRef("pk"))
     # One statement: of an article that goes live between two, the first might read a text that readers never see.
-    rows = Article.objects.filter(pk__in=object_ids).annotate(is_seen=Exists(live)).only(*_READ)
+    rows = Article.objects.filter(pk__in=object_ids).annotate(is_seen=Exists(live))
     if is_full:
         rows = rows.defer("body").select_related("channel", "author").prefetch_related("tags")
+    else:
+        rows = rows.only(*_READ)
     found: dict[int, Any] = {one.pk: one for one in rows}
     return Now(now, found, {pk for pk, one in found.items() if one.is_seen})
 

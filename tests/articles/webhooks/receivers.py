@@ -22,6 +22,7 @@ class Receiver:
     answer: int | Callable[[Any], None] = 200
     headers: dict[str, str] = field(default_factory=dict)
     requests: list[tuple[dict[str, str], str]] = field(default_factory=list)
+    connections: set[int] = field(default_factory=set)  #: the ports from which requests came
 
     @property
     def url(self) -> str:
@@ -53,6 +54,7 @@ def receiving(settings: Any) -> Iterator[Receiver]:
             body = self.rfile.read(length).decode()
             if len(body.encode()) < length:
                 return  # its sender, a killed process, has not sent all
+            receiver.connections.add(self.client_address[1])
             receiver.requests.append(({name.lower(): value for name, value in self.headers.items()}, body))
             if callable(receiver.answer):
                 receiver.answer(self)

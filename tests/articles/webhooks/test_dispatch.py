@@ -12,14 +12,16 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import mail
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from jsonschema import Draft202012Validator, FormatChecker
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from articles import publishing, releases
 from articles.audit import NewEvent, write_events
+from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead, PendingChange
 from articles.webhooks import dispatch, drain, send, send_events
 from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, MAIL_AFTER, PAUSES, Dispatcher, take
@@ -260,6 +262,21 @@ def test_events_of_one_article_arrive_in_their_order(receiver: Receiver, alice: 
     assert len(numbers) == 7
     assert numbers == sorted(numbers)
     assert len(receiver.requests) == len(others) + 7
+
+
+def test_many_events_take_few_connections_and_statements(receiver: Receiver) -> None:
+    """For each alone, nothing is read, connected to, or started as a thread."""
+    make_endpoint(receiver.url)
+    for number in range(4 * AT_ONCE):
+        published(f"No. {number}")
+    catch_up()
+    with CaptureQueriesContext(connection) as queries:
+        drain()
+    assert len(receiver.requests) == 4 * AT_ONCE
+    assert len(receiver.connections) <= AT_ONCE
+    assert len(queries) < 2 * len(receiver.requests)
+    watching = [thread for thread in threading.enumerate() if thread.name == "ends of connections"]
+    assert len(watching) == 1
 
 
 def test_an_endpoint_hears_of_its_channels_languages_and_kinds(receiver: Receiver, alice: User) -> None:
