@@ -32,6 +32,8 @@ class FeedHead(models.Model):
 
     sequence = models.BigIntegerField(default=0)
     looked_at = models.DateTimeField()
+    lost = models.PositiveIntegerField(default=0)  # events that webhooks have missed lately, the last of them:
+    lost_at = models.DateTimeField(null=True)
 
     class Meta:
         default_permissions = ()

@@ -15,7 +15,7 @@ from articles.webhooks.manage import (
     send_test as send_test,
     set_enabled as set_enabled,
 )
-from articles.webhooks.retention import prune_events as prune_events
+from articles.webhooks.retention import count_lost as count_lost, prune_events as prune_events
 from articles.webhooks.send import PinnedConnection as PinnedConnection, Reply as Reply
 from articles.webhooks.signing import PREFIX as PREFIX
 from articles.webhooks.target import (

@@ -29,6 +29,7 @@ class Area(TextChoices):
     CRON = "cron", _("Cron")
     CDN = "cdn", _("CDN purge")
     MAIL = "mail", _("Mail")
+    WEBHOOKS = "webhooks", _("Webhooks")
     KEYS = "keys", _("Keys")
     DISK = "disk", _("Disk")
     SETTINGS = "settings", _("Settings")

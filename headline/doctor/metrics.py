@@ -23,7 +23,9 @@ from prometheus_client.registry import Collector
 
 from articles.cache import write_request_metrics
 from articles.publishing import count_unscheduled
+from articles.webhooks import count_lost
 from headline.doctor.probes import WAIT_TIMEOUT, Probe
+from headline.doctor.problems import EVENTS_LOST
 from headline.operators import is_operator
 from scheduling import problems, registry
 from scheduling.conf import conf
@@ -95,6 +97,7 @@ def _collect() -> list[Metric]:
         _gauge("problem", "1 while the engine has this problem", _by_code(found)),
         _gauge("queue_degraded", "1 while a worker works without Redis", [({}, "worker_without_redis" in found)]),
         _gauge("articles_unscheduled", "Approved articles due soon that have no task", [({}, _unscheduled(now))]),
+        _gauge(EVENTS_LOST, "Events of a week that were deleted unsent", [({}, count_lost(now))]),
         *of_workers(worker_metrics(now)),
     ]
 

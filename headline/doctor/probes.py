@@ -26,8 +26,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from articles.webhooks import count_lost
 from headline.accounts.address import uncounted_proxy
 from headline.doctor import problems
+from headline.doctor.problems import EVENTS_LOST
 from headline.media_probe import media_is_writable
 from headline.operators import is_on_this_machine, is_operator
 from scheduling import problems as engine
@@ -146,10 +148,10 @@ def _check_media() -> str:
 
 
 def check_database() -> dict[str, Any]:
-    """Figures of the engine: those of its problems, and how many tasks failed and how late they ran."""
+    """Figures of the engine: those of its problems, how many tasks failed and how late they ran, and lost events."""
     now = read_database_clock()
-    more = {"failed": count_failed(), "lateness_ms": asdict(lateness(now, LATENESS_MINUTES))}
-    return engine.figures(now) | more
+    late = asdict(lateness(now, LATENESS_MINUTES))
+    return engine.figures(now) | {"failed": count_failed(), "lateness_ms": late, EVENTS_LOST: count_lost(now)}
 
 
 _redis = Probe(engine.redis_state)

@@ -8,6 +8,8 @@ from headline.doctor.findings import Area, DoctorFinding, Level
 from scheduling import problems as engine
 from scheduling.problems import Figures, Problem, equals
 
+EVENTS_LOST = "events_lost"
+
 PROBLEMS = (
     Problem(
         "database_unusable",
@@ -49,6 +51,14 @@ PROBLEMS = (
         equals("media", "unwritable"),
         _("Images cannot be stored: what editors upload is refused."),
         _("Let the web servers write DATA_DIR, or correct MEDIA_STORAGE; the log names the error."),
+    ),
+    Problem(
+        EVENTS_LOST,
+        Area.WEBHOOKS,
+        False,
+        lambda figures: figures.get(EVENTS_LOST, 0) > 0,
+        _("Events were deleted before every webhook or EVENTS_SINK got them: %(events_lost)d within a week."),
+        _("Their receivers have to read all articles again. Delete webhooks that stay paused, or raise EVENT_DAYS."),
     ),
     Problem(
         "proxy_not_counted",

@@ -263,6 +263,20 @@ def unscheduled_article(monitored: Monitored) -> Iterator[None]:
 
 
 @contextmanager
+def lost_events(monitored: Monitored) -> Iterator[None]:
+    """As `articles.webhooks.retention` notes it."""
+    connection = monitored.stand.connect()
+    connection.cursor().execute(
+        "INSERT INTO articles_feedhead (id, sequence, looked_at, lost, lost_at)"
+        " VALUES (1, 0, UTC_TIMESTAMP(6), 3, UTC_TIMESTAMP(6))"
+        " ON DUPLICATE KEY UPDATE lost = 3, lost_at = UTC_TIMESTAMP(6)"
+    )
+    yield
+    connection.cursor().execute("UPDATE articles_feedhead SET lost = 0")
+    connection.close()
+
+
+@contextmanager
 def wrong_clock(monitored: Monitored) -> Iterator[None]:
     monitored.web.stop()
     monitored.start_web(clock_ahead=5)
@@ -291,6 +305,7 @@ FAULTS: dict[str, Callable[[Monitored], Any]] = {
     "HintsLost": lost_hints,
     "RefreshStopped": no_refresh,
     "ArticlesUnscheduled": unscheduled_article,
+    "EventsLost": lost_events,
     "ClockOff": wrong_clock,
     "CacheErrors": readers_without_cache,
     "PurgesFail": refused_purges,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,11 +10,11 @@ from typing import Any
 
 import pytest
 from django.db.models import F
-from prometheus_client import REGISTRY
+from django.test import Client
 
 from articles import publishing
 from articles.distribution import catch_up
-from articles.models import Delivery, Endpoint, Event, EventSink
+from articles.models import Delivery, Endpoint, Event, EventSink, FeedHead
 from articles.webhooks import drain, prune_events
 from tests.articles.factories import APPROVED, make_article, make_editor
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
@@ -66,10 +67,13 @@ def test_what_a_webhook_has_not_got_stays_four_times_as_long(
     assert len(receiver.requests) == 4
     Endpoint.objects.update(position=0)
     let_pass(2)
-    before = REGISTRY.get_sample_value("headline_events_lost_total") or 0.0
     with caplog.at_level(logging.ERROR):
         prune_events()
-    assert REGISTRY.get_sample_value("headline_events_lost_total") == before + 1
+    problem = json.loads(Client().get("/readyz").content)
+    assert "events_lost" in problem["problems"]
+    assert problem["events_lost"] == 1
+    FeedHead.objects.update(lost_at=F("lost_at") - timedelta(days=7))
+    assert "events_lost" not in json.loads(Client().get("/readyz").content)["problems"]
     assert list(Event.objects.values_list("kind", flat=True)) == [Kind.UNPUBLISHED]
     assert "before every webhook got them" in caplog.text
 
