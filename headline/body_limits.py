@@ -14,9 +14,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from articles.limits import ENDED_SESSION_BODY, ORDINARY_BODY, SMALL_BODY
+from articles.limits import ENDED_SESSION_BODY, ORDINARY_BODY, PUSH_BODY, SMALL_BODY
 
 _ALWAYS_SMALL = ("/admin/login/", "/api/v1/token/")
+_PUSHES = "/push/"
 _SAML = "/admin/sso/saml/"  # has a limit of its own
 _OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses of users and their programs."""
@@ -41,7 +42,7 @@ class BodyLimitMiddleware:
         if request.encoding and codecs.lookup(request.encoding).name not in _CHARSETS:
             message = _("Send the request body in UTF-8.")
             return _refusal(request, message, "unsupported_media_type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        most = limit_of(request) if _length(request) > SMALL_BODY else None
+        most = limit_of(request) if _length(request) > PUSH_BODY else None  # the smallest
         if most is not None and _length(request) > most:
             message = _("The request body is too large.")
             return _refusal(request, message, "too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -50,6 +51,8 @@ class BodyLimitMiddleware:
 
 def limit_of(request: HttpRequest) -> int | None:
     """The largest body of this request in bytes; None if Django limits it."""
+    if request.path_info == _PUSHES:
+        return PUSH_BODY
     if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_OF_STAFF):
         return SMALL_BODY
     if request.path_info.startswith(_SAML):

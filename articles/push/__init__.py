@@ -1,6 +1,6 @@
 """Web push: breaking alerts on phones and desktops of readers who want them, once their article is published."""
 
-from articles.push.dispatch import push_due as push_due, send_pushes as send_pushes, wake_pushes as wake_pushes
+from articles.push.dispatch import send_pushes as send_pushes, wake_pushes as wake_pushes
 from articles.push.keys import WrongKey as WrongKey, new_key as new_key, public_key as public_key
 from articles.push.plan import (
     PushPlan as PushPlan,

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import random
-import threading
-import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,8 +20,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connections
-from django.db.models import Count, Exists, F, Min, OuterRef, Q
+from django.db.models import Count, Exists, F, Min, OuterRef
 
+from articles import sending
 from articles.models import Alert, Push, PushMessage, PushSubscription, PushSubscriptionQuerySet
 from articles.push.keys import authorization, encrypt
 from articles.push.plan import plan, why_not
@@ -38,7 +37,6 @@ logger = logging.getLogger(__name__)
 TTL = timedelta(hours=1)
 """How long push services keep a message for a browser that is off; after that nothing of a push is sent."""
 
-LEASE = timedelta(seconds=30)  # longer than the slowest request
 _LOOK = 1.0  # seconds between two looks
 _AT_ONCE = 16  # requests to one push service, all of which are in the ledger
 _HOSTS = 8  # push services at once
@@ -55,26 +53,36 @@ State, MessageState = Push.State, PushMessage.State
 # Taking a push
 
 
-def _take(pk: int) -> Push | None:
-    """Lease a push for this process; what another had begun to send and not noted is in doubt."""
-    token, now = str(uuid.uuid4()), read_database_clock()
-    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now) | Q(leased_until__gt=now + 2 * LEASE)
-    if not Push.objects.filter(free, pk=pk, state=State.SENDING).update(leased_until=now + LEASE, lease_token=token):
-        return None
-    PushMessage.objects.filter(push=pk, state=MessageState.SENDING).update(state=MessageState.DOUBTFUL)
-    return Push.objects.filter(pk=pk, lease_token=token).first()
+def take(pk: int) -> Push | None:
+    """Lease a push for this thread; what another had begun to send and not noted is in doubt."""
+    push = sending.take(Push.objects.filter(pk=pk, state=State.SENDING))
+    if push is not None:
+        PushMessage.objects.filter(push=pk, state=MessageState.SENDING).update(state=MessageState.DOUBTFUL)
+    return push
 
 
-def _due(now: datetime) -> list[int]:
-    rows = Push.objects.filter(state=State.SENDING, due_at__lte=now)
-    rows = rows.filter(Q(leased_until__isnull=True) | Q(leased_until__lte=now) | Q(leased_until__gt=now + 2 * LEASE))
+def due_pushes() -> list[int]:
+    """The pushes with something to be sent that no process sends."""
+    now = read_database_clock()
+    rows = Push.objects.filter(sending.is_free(now), state=State.SENDING, due_at__lte=now)
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def _serve(push: Push, stopping: Ending, run: Callable[[Sequence[Callable[[], None]]], None]) -> None:
+def serve(push: Push, stopping: Ending) -> None:
     """Send what is due of a leased push, to all its services at once, and say when it goes on or that it is over."""
+
+    def run(host: str) -> None:
+        try:
+            with incidents.watch(logger, "push service", "pushes to it are sent later"):
+                _serve_host(push, host, stopping)
+        except Exception:  # it is logged
+            logger.debug("a push waits")
+        finally:
+            connections.close_all()
+
     try:
-        run([partial(_serve_host, push, host, stopping) for host in _hosts(push)])
+        with ThreadPoolExecutor(_HOSTS, thread_name_prefix="push service") as pool:
+            list(pool.map(run, _hosts(push)))
     finally:
         _finish(push, stopping)
 
@@ -101,22 +109,21 @@ def _hosts(push: Push) -> list[str]:
 @retried
 def _finish(push: Push, stopping: Ending) -> None:
     now = read_database_clock()
-    own = Push.objects.filter(pk=push.pk, lease_token=push.lease_token)
     if stopping.is_set():
-        own.update(leased_until=None, lease_token="")
+        sending.give_back(push)
         return
     waiting = PushMessage.objects.filter(push=push, state=MessageState.WAITING)
     next_at = waiting.aggregate(at=Min("due_at"))["at"]
     if next_at is None and _new(push, now).exists():
         next_at = now + _REST  # a service that was silent
-    values: dict[str, Any] = {"leased_until": None, "lease_token": "", **_counts(push)}
+    values: dict[str, Any] = _counts(push)
     if next_at is None or next_at >= push.created_at + TTL:
         waiting.update(state=MessageState.FAILED)
         values |= {**_counts(push), "ended_at": now}
-        own.filter(state=State.SENDING).update(state=State.SENT)
+        sending.held(push).filter(state=State.SENDING).update(state=State.SENT)
     else:
         values["due_at"] = next_at
-    own.update(**values)
+    sending.give_back(push, **values)
 
 
 def _counts(push: Push) -> dict[str, int]:
@@ -158,8 +165,8 @@ def _serve_host(push: Push, host: str, stopping: Ending) -> None:
 def _still(push: Push) -> Alert | None:
     """Renew the lease, and read whether the alert may still be sent; else it is cancelled."""
     now = read_database_clock()
-    own = Push.objects.filter(pk=push.pk, lease_token=push.lease_token, state=State.SENDING)
-    if now >= push.created_at + TTL or not own.update(leased_until=now + LEASE):
+    own = sending.held(push).filter(state=State.SENDING)
+    if now >= push.created_at + TTL or not sending.renew(own, now):
         return None
     alert = Alert.objects.select_related("article").filter(pushes=push.pk).first()
     reason = Push.Reason.OFF if alert is None else why_not(alert, now)
@@ -292,74 +299,37 @@ def _refuse(push: Push, host: str) -> None:
 # In workers
 
 
-def _one_after_another(jobs: Sequence[Callable[[], None]]) -> None:
-    for job in jobs:
-        job()
+class PushDispatcher(sending.Dispatcher):
+    """Plans pushes, and sends them."""
 
+    def __init__(self) -> None:
+        super().__init__("pushes")
 
-def _together(jobs: Sequence[Callable[[], None]]) -> None:
-    def run(job: Callable[[], None]) -> None:
-        try:
-            with incidents.watch(logger, "push service", "pushes to it are sent later"):
-                job()
-        except Exception:  # it is logged
-            logger.debug("a push waits")
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(_HOSTS, thread_name_prefix="push service") as pool:
-        list(pool.map(run, jobs))
+    def look(self, stopping: Ending) -> float:
+        """Start threads for the pushes with something to be sent; when to look again."""
+        stopping.make_room()
+        plan()
+        for pk in due_pushes():
+            if pk not in self.running:
+                self.start(pk, partial(_serve_one, pk, stopping), stopping)
+        return _LOOK
 
 
 def _serve_one(pk: int, stopping: Ending) -> None:
-    try:
-        with incidents.watch(logger, "pushes", "they are sent later"):
-            if push := _take(pk):
-                _serve(push, stopping, _together)
-    except Exception:  # it is logged
-        stopping.wait(_LOOK)
-    finally:
-        connections.close_all()
+    if push := take(pk):
+        serve(push, stopping)
 
 
-_woken = threading.Event()
+_dispatcher = PushDispatcher()
 
 
 def wake_pushes() -> None:
     """Let the sender of this process look at once."""
-    _woken.set()
+    _dispatcher.wake()
 
 
 @companion
 def send_pushes(stopping: Ending) -> None:
     """Send pushes, in each worker; nothing while there are no keys."""
-    running: dict[int, threading.Thread] = {}
-    while settings.PUSH_KEY and not stopping.is_set():
-        try:
-            with incidents.watch(logger, "pushes", "they are sent later"):
-                stopping.make_room()
-                plan()
-                running = {pk: thread for pk, thread in running.items() if thread.is_alive()}
-                _start(running, _due(read_database_clock()), stopping)
-        except Exception:  # it is logged
-            connections.close_all()
-        _woken.wait(_LOOK)
-        _woken.clear()
-    for thread in running.values():
-        thread.join(1.0)
-    connections.close_all()
-
-
-def _start(running: dict[int, threading.Thread], pks: Collection[int], stopping: Ending) -> None:
-    for pk in pks:
-        if pk not in running:
-            running[pk] = threading.Thread(target=_serve_one, args=[pk, stopping], name=f"push {pk}", daemon=True)
-            running[pk].start()
-
-
-def push_due() -> None:
-    """Send all that is due now, in this thread: for tests."""
-    plan()
-    for pk in _due(read_database_clock()):
-        if push := _take(pk):
-            _serve(push, Ending(), _one_after_another)
+    if settings.PUSH_KEY:
+        _dispatcher.run(stopping)

@@ -16,7 +16,7 @@ from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from articles.limits import MOST_PUSH_TOPICS, PUSH_ADDRESS_LENGTH, PUSH_BODY
+from articles.limits import MOST_PUSH_TOPICS, PUSH_ADDRESS_LENGTH
 from articles.push import GivenSubscription, SubscriptionRefused, subscribe, topics_of
 
 _KEY_LENGTH = 100  # characters of a key in base64
@@ -40,8 +40,6 @@ def subscription(request: HttpRequest) -> HttpResponseBase:
         raise Http404
     if request.content_type != "application/json":
         return JsonResponse({"code": "not_json"}, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-    if int(request.META.get("CONTENT_LENGTH") or 0) > PUSH_BODY:
-        return JsonResponse({"code": "too_large"}, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     count: Callable[[HttpRequest], timedelta] = import_string(settings.COUNT_SUBSCRIPTION)
     if wait := count(request):
         seconds = str(int(wait.total_seconds()) + 1)

@@ -7,23 +7,21 @@ to an endpoint, by a lease that expires when it dies: then another sends again w
 from __future__ import annotations
 
 import logging
-import math
 import random
-import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
-from django.db import connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext, override
 
+from articles import sending
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead
 from articles.webhooks.messages import EndpointMessage, messages
@@ -50,7 +48,6 @@ MAIL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
 """How long an endpoint fails before its owner gets a mail, and before it is disabled."""
 _APART = 12 * _HOURS  # between two failures that count as lasting
 
-LEASE = timedelta(seconds=30)  # longer than the slowest request
 AT_ONCE = 8  # requests to one endpoint
 _LOOK = 0.1  # seconds between two looks for new events
 _IDLE = 1.0  # while there is no endpoint
@@ -85,8 +82,7 @@ def _give_page(endpoint: Endpoint) -> Sequence[Event]:
     events = list(rows.order_by("seq")[:_PAGE])
     if events:
         add_deliveries(endpoint, wanted(endpoint, events), read_database_clock())
-        own = Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token)
-        own.update(position=events[-1].seq)
+        sending.held(endpoint).update(position=events[-1].seq)
     return events
 
 
@@ -121,18 +117,9 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 # Sending
 
 
-def is_free(now: datetime) -> Q:
-    """Whether no process has the lease; one that is longer than any is of a clock that was set back since."""
-    return Q(leased_until__isnull=True) | Q(leased_until__lte=now) | Q(leased_until__gt=now + 2 * LEASE)
-
-
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
-    token, now = str(uuid.uuid4()), read_database_clock()
-    rows = Endpoint.objects.filter(is_free(now), pk=endpoint_id, enabled=True)
-    if not rows.update(leased_until=now + LEASE, lease_token=token):
-        return None
-    endpoint = Endpoint.objects.filter(pk=endpoint_id, lease_token=token).first()
+    endpoint = sending.take(Endpoint.objects.filter(pk=endpoint_id, enabled=True))
     last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
     if endpoint is not None and endpoint.position > last:  # the numbers have begun again
         endpoint.position = last
@@ -140,9 +127,9 @@ def take(endpoint_id: int) -> Endpoint | None:
     return endpoint
 
 
-def serve(endpoint: Endpoint, stopping: Ending, *, turn: float = math.inf) -> None:
+def serve(endpoint: Endpoint, stopping: Ending) -> None:
     """Send what is due to a leased endpoint until nothing more is, or its turn is over, and give the lease back."""
-    end = time.monotonic() + turn
+    end = time.monotonic() + _TURN
     url, lines, size = endpoint.url, _lines(endpoint), AT_ONCE
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
@@ -163,9 +150,7 @@ def serve(endpoint: Endpoint, stopping: Ending, *, turn: float = math.inf) -> No
                 size = max(AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
     finally:
         _close(lines)
-        Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token).update(
-            leased_until=None, lease_token=""
-        )
+        sending.give_back(endpoint)
 
 
 def _lines(endpoint: Endpoint) -> list[PinnedConnection]:
@@ -184,8 +169,7 @@ def _close(lines: Sequence[PinnedConnection]) -> None:
 def _is_ours(endpoint: Endpoint) -> bool:
     """Renew the lease, and read what may have changed; False if it is another's, paused or asks for a pause."""
     now = read_database_clock()
-    own = Endpoint.objects.filter(pk=endpoint.pk, lease_token=endpoint.lease_token, enabled=True)
-    if not own.update(leased_until=now + LEASE):
+    if not sending.renew(sending.held(endpoint).filter(enabled=True), now):
         return False
     endpoint.refresh_from_db()
     return endpoint.resumes_at is None or endpoint.resumes_at <= now
@@ -329,35 +313,12 @@ def _mail_owner(endpoint: Endpoint, why: str) -> bool:
 # In each worker
 
 
-_woken = threading.Event()
-
-
-def wake() -> None:
-    """Let the dispatcher of this process look at once."""
-    _woken.set()
-
-
-class Dispatcher:
-    """Looks for endpoints with something to send, and starts a thread for each."""
+class WebhookDispatcher(sending.Dispatcher):
+    """Numbers new events, and sends to the endpoints and the sink."""
 
     def __init__(self) -> None:
-        self._running: dict[int, threading.Thread] = {}
+        super().__init__("webhooks")
         self._turns: dict[int, int] = {}  # endpoint to the number of its last turn
-
-    def run(self, stopping: Ending) -> None:
-        """Send events until the worker stops."""
-        while not stopping.is_set():
-            pause = _IDLE
-            try:
-                with incidents.watch(logger, "webhooks", "events are sent later"):
-                    pause = self.look(stopping)
-            except Exception:  # it is logged
-                connections.close_all()
-            _woken.wait(pause)
-            _woken.clear()
-        for thread in list(self._running.values()):
-            thread.join(1.0)
-        connections.close_all()
 
     def look(self, stopping: Ending) -> float:
         """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
@@ -365,23 +326,25 @@ class Dispatcher:
             return _IDLE
         stopping.make_room()
         head = catch_up()
-        self._running = {pk: thread for pk, thread in self._running.items() if thread.is_alive()}
-        if _SINK not in self._running and is_behind(head.sequence):
-            self._start(_SINK, _fill_sink, [stopping])
+        if _SINK not in self.running and is_behind(head.sequence):
+            self.start(_SINK, partial(fill, stopping), stopping)
         due = sorted(due_endpoints(head.sequence), key=lambda one: (one[1], self._turns.get(one[0], 0)))
         for pk, is_failing in due:
-            if pk in self._running:
+            if pk in self.running:
                 continue
-            if len(self._running) >= (_MOST_FAILING if is_failing else _MOST_RUNNING):
+            if len(self.running) >= (_MOST_FAILING if is_failing else _MOST_RUNNING):
                 continue
             self._turns[pk] = max(self._turns.values(), default=0) + 1
-            self._start(pk, _serve_one, [pk, stopping])
+            self.start(pk, partial(_serve_one, pk, stopping), stopping)
         return _LOOK
 
-    def _start(self, pk: int, target: Callable[..., None], arguments: list[Any]) -> None:
-        thread = threading.Thread(target=target, args=arguments, name=f"endpoint {pk}", daemon=True)
-        self._running[pk] = thread
-        thread.start()
+
+_dispatcher = WebhookDispatcher()
+
+
+def wake() -> None:
+    """Let the dispatcher of this process look at once."""
+    _dispatcher.wake()
 
 
 def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
@@ -389,42 +352,18 @@ def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
     now = read_database_clock()
     due = Delivery.objects.pending().filter(endpoint=OuterRef("pk"), due_at__lte=now)
     ready = Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
-    rows = Endpoint.objects.filter(is_free(now), ready, enabled=True).annotate(is_due=Exists(due))
+    rows = Endpoint.objects.filter(sending.is_free(now), ready, enabled=True).annotate(is_due=Exists(due))
     rows = rows.filter(Q(is_due=True) | ~Q(position=sequence))
     for pk, since in rows.values_list("pk", "failing_since"):
         yield pk, since is not None
 
 
 def _serve_one(endpoint_id: int, stopping: Ending) -> None:
-    try:
-        with incidents.watch(logger, f"webhook {endpoint_id}", "events are sent later"):
-            if endpoint := take(endpoint_id):
-                serve(endpoint, stopping, turn=_TURN)
-    except Exception:  # it is logged
-        logger.debug("endpoint %d waits", endpoint_id)
-        stopping.wait(_IDLE)  # what fails inside would be tried, and sent, again at once
-    finally:
-        connections.close_all()
-
-
-def _fill_sink(stopping: Ending) -> None:
-    try:
-        fill(stopping)
-    finally:
-        connections.close_all()
+    if endpoint := take(endpoint_id):
+        serve(endpoint, stopping)
 
 
 @companion
 def send_events(stopping: Ending) -> None:
     """Send events to endpoints, in each worker."""
-    Dispatcher().run(stopping)
-
-
-def drain() -> None:
-    """Send all that is due now, in this thread: for commands and tests."""
-    sequence = catch_up().sequence
-    if is_behind(sequence):
-        fill(Ending())
-    for pk, _is_failing in list(due_endpoints(sequence)):
-        if endpoint := take(pk):
-            serve(endpoint, Ending())
+    _dispatcher.run(stopping)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Protocol
 
 from django.conf import settings
-from django.db.models import Q
 from django.utils.module_loading import import_string
 
+from articles import sending
 from articles.models import PUBLIC_KINDS, Delivery, Endpoint, Event, EventSink, FeedHead
 from articles.webhooks.messages import messages
 from articles.webhooks.redis_stream import RedisStream
@@ -23,7 +21,6 @@ from scheduling.registry import Ending
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=30)
 _PAGE = 200
 _PAUSE = 1.0  # seconds after a failure
 _REDIS = ("redis://", "rediss://", "unix://")
@@ -63,18 +60,20 @@ def is_behind(sequence: int) -> bool:
     if not settings.EVENTS_SINK:
         return False
     row, _is_new = EventSink.objects.get_or_create(defaults={"position": sequence}, name=EventSink.ONLY)
-    is_free = row.leased_until is None or row.leased_until <= read_database_clock()
+    is_free = EventSink.objects.filter(sending.is_free(read_database_clock()), pk=row.pk).exists()
     return is_free and row.position != sequence
 
 
 def fill(stopping: Ending) -> None:
     """Give the sink what it lacks, in order; what could not be stored is given again."""
-    sink, token = sink_of(settings.EVENTS_SINK), str(uuid.uuid4())
-    if sink is None or not _take(token):
+    sink, row = sink_of(settings.EVENTS_SINK), sending.take(EventSink.objects.filter(name=EventSink.ONLY))
+    if sink is None or row is None:
         return
-    own = EventSink.objects.filter(name=EventSink.ONLY, lease_token=token)
+    own = sending.held(row)
+    last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
+    own.filter(position__gt=last).update(position=last)  # the numbers have begun again
     try:
-        while not stopping.is_set() and own.update(leased_until=read_database_clock() + LEASE):
+        while not stopping.is_set() and sending.renew(own, read_database_clock()):
             stopping.make_room()
             events = _next(own.get().position)
             if not events:
@@ -85,18 +84,7 @@ def fill(stopping: Ending) -> None:
     except Exception:  # it is logged
         stopping.wait(_PAUSE)
     finally:
-        own.update(leased_until=None, lease_token="")
-
-
-def _take(token: str) -> bool:
-    now = read_database_clock()
-    free = Q(leased_until__isnull=True) | Q(leased_until__lte=now)
-    rows = EventSink.objects.filter(free, name=EventSink.ONLY)
-    if not rows.update(leased_until=now + LEASE, lease_token=token):
-        return False
-    last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
-    EventSink.objects.filter(name=EventSink.ONLY, position__gt=last).update(position=last)  # the numbers begin again
-    return True
+        sending.give_back(row)
 
 
 def _next(position: int) -> list[Event]:

@@ -17,14 +17,13 @@ from articles.exchange import PastDue
 from articles.models import Article, AuditEntry, BulkAction, BulkActionItem, Delivery, Endpoint, Notification, Release
 from articles.publishing import advance_bulk_action
 from articles.task_types import BULK_ACTION, PUBLISH, PURGE
-from articles.webhooks import drain
 from headline.backup import past_due
 from headline.backup.archive import Manifest
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, add_tasks
 from tests.articles.factories import EARLY, make_article, make_editor, make_release, soon
-from tests.articles.webhooks.receivers import make_endpoint, receiving
+from tests.articles.webhooks.receivers import drain, make_endpoint, receiving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,9 +9,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from articles.models import Delivery, Endpoint
-from articles.webhooks import drain
 from tests.articles.factories import make_channel, make_user, soon
-from tests.articles.webhooks.receivers import Receiver, receiving
+from tests.articles.webhooks.receivers import Receiver, drain, receiving
 from tests.articles.webhooks.test_dispatch import published
 
 pytestmark = pytest.mark.django_db(transaction=True)

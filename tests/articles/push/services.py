@@ -16,7 +16,10 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from articles.push.dispatch import due_pushes, serve, take
 from articles.push.keys import encode
+from articles.push.plan import plan
+from scheduling.registry import Ending
 
 AUTH = b"sixteen bytes ok"
 
@@ -53,6 +56,14 @@ class PushService:
     @property
     def paths(self) -> list[str]:
         return [path for path, _headers, _body in self.requests]
+
+
+def push_due() -> None:
+    """Send all that is due now."""
+    plan()
+    for pk in due_pushes():
+        if push := take(pk):
+            serve(push, Ending())
 
 
 def claims_of(authorization: str) -> tuple[dict[str, Any], str]:

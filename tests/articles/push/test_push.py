@@ -21,13 +21,14 @@ from articles import publishing
 from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
 from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
-from articles.push import PushRefused, is_quiet, new_key, public_key, push_due, push_now
-from articles.push.dispatch import LEASE, _hosts
+from articles.push import PushRefused, is_quiet, new_key, public_key, push_now
+from articles.push.dispatch import _hosts
 from articles.review import approve_change, comparisons, version_of_change
+from articles.sending import LEASE
 from articles.webhooks.send import PinnedConnection
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.fronts.composing import client_of
-from tests.articles.push.services import Browser, PushService, claims_of, serving
+from tests.articles.push.services import Browser, PushService, claims_of, push_due, serving
 from tests.conftest import StartManage
 from tests.harness import eventually
 
@@ -385,6 +386,8 @@ def test_the_address_takes_small_json_of_one_client_at_a_moderate_rate(service: 
     assert PushSubscription.objects.count() == 2
     assert Client().post(reverse("push"), {"topics": "x"}).status_code == 415
     assert Client().post(reverse("push"), "x" * 9000, content_type="application/json").status_code == 413
+    # Nothing is read of a body without a length.
+    assert ask(browser, ["breaking"], CONTENT_LENGTH="").status_code == 400
     for _request in range(30):
         answer = ask(browser)
     assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from articles.distribution import catch_up
 from articles.models import Endpoint
+from articles.webhooks.dispatch import due_endpoints, serve, take
 from articles.webhooks.signing import new_secret
+from articles.webhooks.sinks import fill, is_behind
+from scheduling.registry import Ending
 
 
 @dataclass
@@ -76,6 +80,16 @@ def receiving(settings: Any) -> Iterator[Receiver]:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield receiver
         server.shutdown()
+
+
+def drain() -> None:
+    """Send all that is due now, in this thread."""
+    sequence = catch_up().sequence
+    if is_behind(sequence):
+        fill(Ending())
+    for pk, _is_failing in list(due_endpoints(sequence)):
+        if endpoint := take(pk):
+            serve(endpoint, Ending())
 
 
 def make_endpoint(url: str, **values: Any) -> Endpoint:

@@ -18,12 +18,13 @@ from rest_framework.test import APIClient
 from articles import publishing
 from articles.distribution import catch_up
 from articles.models import Delivery, Endpoint, Event
-from articles.webhooks import dispatch, drain, replay, send, send_events
+from articles.sending import LEASE
+from articles.webhooks import dispatch, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
 from scheduling.registry import Ending
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
-from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 from tests.articles.webhooks.test_dispatch import published
 from tests.harness import eventually
 
@@ -137,7 +138,7 @@ def test_a_name_with_many_addresses_takes_no_longer_than_others(monkeypatch: pyt
     assert answer.error == "timeout"
     # The last message of a chunk: a connection that was open fails, and another is made.
     attempt = len(tried) * send.CONNECT + 2 * send.CONNECT + send.ANSWER
-    assert dispatch._LONGEST_CHUNK + attempt < dispatch.LEASE.total_seconds()
+    assert dispatch._LONGEST_CHUNK + attempt < LEASE.total_seconds()
 
 
 def test_a_publication_that_was_undone_does_not_disclose_its_new_plan(receiver: Receiver) -> None:

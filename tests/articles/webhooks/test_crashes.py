@@ -13,7 +13,7 @@ from django.db.models import F
 
 from articles import publishing
 from articles.models import PUBLIC_KINDS, Article, Delivery, Endpoint, Event, EventQuerySet
-from articles.webhooks.dispatch import LEASE
+from articles.sending import LEASE
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
 from tests.conftest import StartManage

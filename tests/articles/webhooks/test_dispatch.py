@@ -23,8 +23,9 @@ from articles import publishing, releases
 from articles.audit import NewEvent, write_events
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead, PendingChange
-from articles.webhooks import dispatch, drain, send, send_events
-from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, LEASE, MAIL_AFTER, PAUSES, Dispatcher, take
+from articles.sending import LEASE
+from articles.webhooks import dispatch, send, send_events
+from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, MAIL_AFTER, PAUSES, WebhookDispatcher, take
 from articles.webhooks.signing import new_secret
 from scheduling import registry
 from scheduling.database import read_database_clock
@@ -39,7 +40,7 @@ from tests.articles.factories import (
     make_release,
     soon,
 )
-from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -453,5 +454,5 @@ def test_two_processes_do_not_send_to_an_endpoint_at_once() -> None:
 
 def test_without_endpoints_events_are_not_kept() -> None:
     published()
-    assert Dispatcher().look(Ending()) == 1.0
+    assert WebhookDispatcher().look(Ending()) == 1.0
     assert not Event.objects.exists()

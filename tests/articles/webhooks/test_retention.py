@@ -15,9 +15,9 @@ from django.test import Client
 from articles import publishing
 from articles.distribution import catch_up
 from articles.models import Delivery, Endpoint, Event, EventSink, FeedHead
-from articles.webhooks import drain, prune_events
+from articles.webhooks import prune_events
 from tests.articles.factories import APPROVED, make_article, make_editor
-from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,9 +14,8 @@ from standardwebhooks import Webhook
 
 from articles.models import AuditEntry, Delivery, Endpoint, Event
 from articles.roles import Role
-from articles.webhooks import drain
 from tests.articles.factories import make_member, make_user, soon
-from tests.articles.webhooks.receivers import Receiver, make_endpoint, receiving
+from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 from tests.articles.webhooks.test_dispatch import published
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,9 +13,10 @@ import redis
 
 from articles import publishing
 from articles.models import Event, EventSink, PendingChange
-from articles.webhooks import drain, sinks
+from articles.webhooks import sinks
 from articles.webhooks.sinks import Sink, SinkMessage
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
+from tests.articles.webhooks.receivers import drain
 from tests.articles.webhooks.test_dispatch import published
 from tests.harness import base_dir
 
