@@ -162,9 +162,12 @@ def record_many(
     *,
     by: Actor | None = None,
     release: Release | None = None,
+    at: datetime | None = None,
     details: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> None:
     """Write an entry for each article, given with its earlier state, in one statement for hundreds.
+
+    Readers have seen what a `release` changes since `at`.
 
     `details` are by the id of the article.
     """
@@ -176,7 +179,9 @@ def record_many(
         )
         for article, before in pairs
     ]  # fmt: skip
-    _store(entries, events_of(entries, [article for article, _before in pairs]))
+    planned_at = release.publish_at if release is not None and at is not None else None
+    articles = [article for article, _before in pairs]
+    _store(entries, events_of(entries, articles, planned_at=planned_at, happened_at=at))
 
 
 def record_annotation(action: str, article: Article, *, by: Actor | None, reason: str = "", **details: Any) -> None:

@@ -7,7 +7,7 @@ compares what readers see (`articles.distribution.change_feed`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,27 +54,49 @@ _REVERSING = frozenset({Action.UNDONE, Action.TAKEN_BACK})
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event that is to be written; it happened now."""
+    """An event that is to be written; it happened now, unless readers saw it before by the clock."""
 
     kind: Event.Kind
     object_id: int
     revision: int = 0
     planned_at: datetime | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
+    happened_at: datetime | None = None
 
 
 def write_events(events: Sequence[NewEvent]) -> None:
     """Write events in the caller's transaction, which holds the locks of their objects."""
-    if events:
-        rows = ((one.kind, one.object_id, one.revision, one.planned_at, dict(one.payload)) for one in events)
-        fields = ("kind", "object_id", "revision", "planned_at", "payload")
+    fields = ("kind", "object_id", "revision", "planned_at", "payload")
+    if rows := [_row(one) for one in events if one.happened_at is None]:
         insert_rows(Event, fields, rows, unless_there=True, happened_at=database_now(), state="")
+    if rows := [[*_row(one), one.happened_at] for one in events if one.happened_at is not None]:
+        insert_rows(Event, (*fields, "happened_at"), rows, unless_there=True, state="")
 
 
-def events_of(entries: Sequence[AuditEntry], articles: Sequence[Article]) -> list[NewEvent]:
-    """The events that these audit entries are about; the articles are in the same order."""
+def _row(one: NewEvent) -> list[Any]:
+    return [one.kind, one.object_id, one.revision, one.planned_at, dict(one.payload)]
+
+
+def events_of(
+    entries: Sequence[AuditEntry],
+    articles: Sequence[Article],
+    *,
+    planned_at: datetime | None = None,
+    happened_at: datetime | None = None,
+) -> list[NewEvent]:
+    """The events that these audit entries are about; the articles are in the same order.
+
+    A release says when it was planned, and since when readers have seen it.
+    """
     found = [
-        NewEvent(kind, article.pk, entry.revision or article.revision, _aware(entry.new_time), _payload(entry))
+        NewEvent(
+            kind,
+            article.pk,
+            entry.revision or article.revision,
+            planned_at or _aware(entry.new_time),
+            _payload(entry),
+            happened_at,
+        )
         for entry, article in zip(entries, articles, strict=True)
         if (kind := _kind_of(entry, article)) is not None
     ]
@@ -84,7 +106,8 @@ def events_of(entries: Sequence[AuditEntry], articles: Sequence[Article]) -> lis
 def event_of_release(action: str, release: Release) -> list[NewEvent]:
     """The event that an audit entry about a release is about, if any."""
     kind = _BY_RELEASE_ACTION.get(action)
-    return [NewEvent(kind, release.pk, planned_at=release.publish_at)] if kind else []
+    since = release.published_at if action == Action.RELEASED else None
+    return [NewEvent(kind, release.pk, planned_at=release.publish_at, happened_at=since)] if kind else []
 
 
 def _kind_of(entry: AuditEntry, article: Article) -> Event.Kind | None:
@@ -129,7 +152,7 @@ def _with_corrections(events: list[NewEvent]) -> list[NewEvent]:
     rows = Correction.objects.filter(article__in=updated).values_list("article", "revision__number")
     corrected = set(rows)
     return [
-        NewEvent(Kind.CORRECTED, one.object_id, one.revision, one.planned_at, one.payload)
+        replace(one, kind=Kind.CORRECTED)
         if one.kind is Kind.UPDATED and (one.object_id, one.revision) in corrected
         else one
         for one in events

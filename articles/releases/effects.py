@@ -52,7 +52,7 @@ def apply_release(release: Release, members: Sequence[ReleaseMember], *, at: dat
         details = _went_live_over(chosen) if action == MemberAction.UPDATE else None
         effect(release, chosen, at)
         changes = zip(map(article_of, chosen), states, strict=True)
-        record_many(name, list(changes), by=by, release=release, details=details)
+        record_many(name, list(changes), by=by, release=release, at=at, details=details)
     states_before = ((one.pk, one.old_status, one.old_revision, one.title) for one in members)
     update_by_ids(ReleaseMember, ["old_status", "old_revision", "title"], states_before)
     update_uses([article_of(member).pk for member in members if member.action == MemberAction.UPDATE])

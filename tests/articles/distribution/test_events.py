@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -125,6 +126,21 @@ def test_an_update_that_is_due_has_the_instant_at_which_readers_saw_it(alice: Us
     assert kinds_of() == [Kind.PUBLISHED, Kind.CORRECTED]
     event = Event.objects.get(kind=Kind.CORRECTED)
     assert (event.planned_at, event.happened_at, event.revision) == (at, at, 2)
+
+
+def test_a_release_that_is_stored_late_has_the_instant_at_which_readers_saw_it(alice: User) -> None:
+    new, old = make_article("New", status=APPROVED), make_article(status=Status.PUBLISHED, publish_at=soon(hours=-3))
+    release = make_release(new, by=alice)
+    releases.add_member(release, article=old, action="unpublish", by=alice)
+    releases.schedule_release(release, publish_at=soon(hours=1), by=alice)
+    kinds_of()
+    at = soon(minutes=-10)
+    Release.objects.update(publish_at=at, updated_at=soon(hours=-1))
+    with transaction.atomic():
+        releases.release_due(release.pk, until=time.monotonic() + 10)
+    assert kinds_of()[-3:] == [Kind.PUBLISHED, Kind.UNPUBLISHED, Kind.RELEASE_PUBLISHED]
+    newest = Event.objects.order_by("-seq").values_list("planned_at", "happened_at")[:3]
+    assert set(newest) == {(at, at)}
 
 
 def test_a_new_text_of_what_readers_do_not_see_is_no_event(alice: User) -> None:
