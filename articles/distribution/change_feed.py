@@ -183,7 +183,7 @@ def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
             revision=version.number,
             planned_at=version.live_from,
             happened_at=version.live_from or now,
-            payload={"front": version.front.slug, "url": version.front.get_absolute_url()},
+            payload=version.front.named,
         )
         for version in _unwritten_fronts(since, now)
     ]

@@ -11,13 +11,13 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from articles.audit import Action, Actor, record_in_release
+from articles.audit import Action, Actor, NewEvent, record_in_release, write_events
 from articles.cache import channel_tag, front_tag, purge_tags, schedule_purge
 from articles.exceptions import BelongsToRelease, WrongState
 from articles.fronts.copies import copy_blocks
 from articles.fronts.locks import lock_front, locked_draft, unlive
 from articles.fronts.operations import texts_of
-from articles.models import Front, FrontVersion, Release
+from articles.models import Event, Front, FrontVersion, Release, has_readers
 from articles.permissions import PUBLISH, require
 from articles.review import discard_changes, needs_second_person, propose, refuse_sensitive, waits
 from articles.text import format_time_exactly
@@ -117,11 +117,21 @@ def publish_versions(release: Release, *, at: datetime, by: Actor | None) -> Non
 
 def roll_back_versions(release: Release, *, at: datetime, by: Actor) -> None:
     """End what has gone live with a release: readers get the version before it, or a later one, again."""
-    for version in release.front_versions.filter(status=Status.SCHEDULED, live_until=None).select_related("front"):
+    ended = release.front_versions.filter(status=Status.SCHEDULED, live_until=None).select_related("front__channel")
+    for version in ended:
+        was_seen = FrontVersion.objects.live(at).filter(has_readers(), pk=version.pk).exists()
         version.live_until = at
         version.save(update_fields=["live_until", "updated_at"])
+        if was_seen:
+            _announce(version.front, at)
         record_in_release(Action.ROLL_BACK_FRONT, release, title=str(version), by=by, front_version=version.pk)
         purge(version.front)
+
+
+def _announce(front: Front, at: datetime) -> None:
+    """Write the event that readers get an earlier version again, or the automatic front (revision 0)."""
+    number = FrontVersion.objects.live_since(at).filter(front=front).values_list("number", flat=True).first() or 0
+    write_events([NewEvent(Event.Kind.FRONT_LIVE, front.pk, number, payload=front.named)])
 
 
 def free_versions(release: Release) -> None:

@@ -52,6 +52,11 @@ class Front(models.Model):
         """Where readers see it."""
         return self.channel.get_absolute_url() if self.channel else page_address("front", language=self.language)
 
+    @property
+    def named(self) -> dict[str, str]:
+        """What events say of it."""
+        return {"front": self.slug, "url": self.get_absolute_url()}
+
 
 def has_readers() -> Q:
     """Whether a version is one of the site, or of a channel that readers see."""

@@ -132,3 +132,14 @@ def test_a_second_click_starts_no_second_draft_and_an_empty_front_says_so() -> N
     page = client.post(address, {"front": "en", "place": "lead"}, follow=True).text
     assert "The front has no blocks yet." in page and "is on the draft" not in page
     assert Article.objects.count() == 1
+
+
+def test_an_event_says_that_readers_get_an_earlier_front_again_after_a_roll_back() -> None:
+    evening = Evening()
+    evening.add()
+    catch_up()
+    for action in ("publish", "rollback"):
+        evening.client.post(f"{evening.address}{action}/")
+        catch_up()
+    numbers = Event.objects.filter(kind=Event.Kind.FRONT_LIVE).order_by("seq").values_list("revision", flat=True)
+    assert list(numbers) == [1, 2, 1]
