@@ -38,6 +38,12 @@ from scheduling.database import Overlay, database_now, overlaid
 
 Action = ReleaseMember.Action
 Status = Article.Status
+MOST_SEARCHED = 100
+"""New texts, the latest, that a search reads; others are found by their words before until they are stored.
+
+It takes some milliseconds for each text, in a request that a visitor may repeat with other words.
+"""
+
 Changes = defaultdict[str, dict[int, Any]]
 """Column to its values by the id of the row."""
 
@@ -158,7 +164,8 @@ class _Composition:
 
     def due(self) -> Due:
         """What queries know of it besides."""
-        return Due(self._since, _DueTerms({article.pk: revision for article, revision in self._texts}))
+        latest = sorted(self._texts, key=lambda text: self._since[text[0].pk])[-MOST_SEARCHED:]
+        return Due(self._since, _DueTerms({article.pk: revision for article, revision in latest}))
 
     def _taggings(self, retagged: Mapping[int, tuple[Article, Collection[str]]]) -> Overlay:
         """The tags of new texts, and the copies of the time at which an article goes live."""

@@ -19,6 +19,8 @@ from articles.audit import Action as Recorded
 from articles.cache.next_change import next_change
 from articles.exceptions import WrongState
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Revision, Tag, Update
+from articles.releases import due
+from articles.search import terms_of
 from articles.site.pagination import from_newest
 from articles.task_types import RELEASE, UPDATE
 from scheduling.models import TaskInfoLog
@@ -283,7 +285,9 @@ def test_a_page_costs_no_statement_more_while_nothing_is_due(newsroom: Newsroom,
     assert not [one for one in after.captured_queries if one["sql"].startswith("WITH")]
 
 
-def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(newsroom: Newsroom) -> None:
+def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(
+    newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     newsroom.update(newsroom.old, "It was wrong.", title="New headline", slug="new-headline", tags=[newsroom.snow])
     stored, revision = Article.objects.get(pk=newsroom.old.pk), newsroom.old.update.approved
     assert revision is not None
@@ -297,6 +301,10 @@ def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(new
     assert {page[0] for page in pages.values()} == {200}
     assert pages["/tag/snow/"][2].count("New headline") >= 10
     assert "It was wrong." in pages[f"/article/{stored.pk}/new-headline/"][2]
+    read: list[Any] = []
+    monkeypatch.setattr(due, "terms_of", lambda text: read.append(text) or terms_of(text))
+    seen(["/search/?q=headline"])
+    assert len(read) == due.MOST_SEARCHED, "the work of a search has a limit"
 
 
 def copy_of(row: Any, **values: object) -> Any:
