@@ -50,6 +50,7 @@ from articles.publishing import BY_CLOCK, publish_due, sync_tasks, update_due
 from articles.releases import release_due
 from articles.task_types import DATE, OF_ARTICLES, PUBLISH, RELEASE, UNPUBLISH
 from articles.workflow import ReleaseTransition, Transition
+from headline.backup import past_shown
 from headline.backup.archive import Manifest
 from scheduling import registry
 from scheduling.database import among, read_database_clock
@@ -95,11 +96,13 @@ class Held:
     updates: dict[int, datetime] = field(default_factory=dict)  #: by article
     releases: dict[int, datetime] = field(default_factory=dict)
     tasks: dict[int, datetime] = field(default_factory=dict)  #: of other programs
+    shown: dict[str, dict[int, datetime]] = field(default_factory=dict)  #: versions of fronts and alerts, by kind
     passed: Passed = field(default_factory=Passed)
 
     def items(self) -> Iterator[tuple[datetime, str, int]]:
         """All of it, in the order of the old times."""
         kinds = {"article": self.articles, "update": self.updates, "release": self.releases, "task": self.tasks}
+        kinds |= self.shown
         yield from sorted((due, kind, pk) for kind, times in kinds.items() for pk, due in times.items())
 
 
@@ -121,6 +124,7 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
         updates=_hold_updates(apps.get_model("articles", "Update").objects, now),
         releases=_hold_releases(apps.get_model("articles", "Release").objects, now),
         tasks=_hold_tasks(apps, now),
+        shown=past_shown.hold(apps, manifest.moment, now),
     )
     _end_bulk_actions(apps, now)
     apps.get_model("scheduling", "Installation").objects.update(identity=uuid.uuid4())
@@ -288,6 +292,7 @@ def _record_held(held: Held) -> list[Line]:
         record(Transition.UNSCHEDULE_UPDATE, article=article)
     for release in Release.objects.filter(pk__in=held.releases):
         record_release(ReleaseTransition.REOPEN, release, old_time=held.releases[release.pk])
+    past_shown.record_held(held.shown)
     return [Line("held", kind, pk, due) for due, kind, pk in held.items()]
 
 
@@ -332,6 +337,8 @@ def _reschedule(held: Held) -> list[Line]:
     lines = []
     for due, kind, pk in held.items():
         slot += timedelta(minutes=1)
+        while past_shown.is_taken(kind, pk, slot):
+            slot += timedelta(minutes=1)
         _set_time(kind, pk, slot)
         lines.append(Line("rescheduled", kind, pk, due, slot))
     sync_tasks({*held.articles, *held.updates})
@@ -359,6 +366,8 @@ def _set_time(kind: str, pk: int, moment: datetime) -> None:
         release = Release.objects.get(pk=pk)
         release.status, release.publish_at = Release.Status.SCHEDULED, moment
         release.save()
+    elif kind != "task":
+        past_shown.set_time(kind, pk, moment)
     else:
         retry_task(pk)
         reschedule_task(pk, moment)

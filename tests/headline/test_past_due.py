@@ -14,7 +14,18 @@ from django.db.models import Count, QuerySet
 
 from articles import events
 from articles.exchange import PastDue
-from articles.models import Article, AuditEntry, BulkAction, BulkActionItem, Delivery, Endpoint, Notification, Release
+from articles.models import (
+    Alert,
+    Article,
+    AuditEntry,
+    BulkAction,
+    BulkActionItem,
+    Delivery,
+    Endpoint,
+    FrontVersion,
+    Notification,
+    Release,
+)
 from articles.publishing import advance_bulk_action
 from articles.task_types import BULK_ACTION, PUBLISH, PURGE
 from headline.backup import past_due
@@ -22,7 +33,7 @@ from headline.backup.archive import Manifest
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.services import add_task, add_tasks
-from tests.articles.factories import EARLY, make_article, make_editor, make_release, soon
+from tests.articles.factories import EARLY, make_article, make_editor, make_front, make_release, soon
 from tests.articles.webhooks.receivers import drain, make_endpoint, receiving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,6 +93,21 @@ def test_an_article_whose_time_to_be_unpublished_is_past_is_held(restore: Restor
     article.refresh_from_db()
     assert (article.status, article.publish_at) == (Status.APPROVED, None)
     assert not TaskInfo.objects.exists()
+
+
+@pytest.mark.parametrize("choice", list(PastDue))
+def test_fronts_and_alerts_that_were_to_come_since_the_backup_are_held(restore: Restore, choice: PastDue) -> None:
+    story = make_article("Live", status=Status.PUBLISHED, publish_at=soon(hours=-9))
+    seen, since = (make_front(story, live_from=soon(hours=hours)) for hours in (-3, -1))
+    next_minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1)
+    later = make_front(story, live_from=next_minute)
+    alert = Alert.objects.create(article=story, text="Breaking", starts_at=soon(minutes=-5))
+    verb = {PastDue.HOLD: "held", PastDue.PUBLISH: "published", PastDue.RESCHEDULE: "rescheduled"}[choice]
+    assert restore(choice) == [f"{verb} front {since.pk}", f"{verb} alert {alert.pk}"]
+    now = read_database_clock()
+    live = since if choice == PastDue.PUBLISH else seen
+    assert FrontVersion.objects.live(now).exclude(pk=later.pk).get() == live
+    assert Alert.objects.shown(now).exists() == (choice == PastDue.PUBLISH)
 
 
 def newest_entry() -> int:
