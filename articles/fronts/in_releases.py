@@ -123,12 +123,12 @@ def roll_back_versions(release: Release, *, at: datetime, by: Actor) -> None:
         version.live_until = at
         version.save(update_fields=["live_until", "updated_at"])
         if was_seen:
-            _announce(version.front, at)
+            _write_shown_again(version.front, at)
         record_in_release(Action.ROLL_BACK_FRONT, release, title=str(version), by=by, front_version=version.pk)
         purge(version.front)
 
 
-def _announce(front: Front, at: datetime) -> None:
+def _write_shown_again(front: Front, at: datetime) -> None:
     """Write the event that readers get an earlier version again, or the automatic front (revision 0)."""
     number = FrontVersion.objects.live_since(at).filter(front=front).values_list("number", flat=True).first() or 0
     write_events([NewEvent(Event.Kind.FRONT_LIVE, front.pk, number, payload=front.named)])
