@@ -49,6 +49,8 @@ _BY_RELEASE_ACTION: Mapping[str, Event.Kind] = {
     Action.RELEASE_FAILED: Kind.RELEASE_FAILED,
     ReleaseTransition.ROLL_BACK: Kind.RELEASE_ROLLED_BACK,
 }
+_PLANNED = frozenset({Kind.PUBLISHED, Kind.SCHEDULED})
+"""The kinds to which the time of an article belongs: a person updates or unpublishes it without a plan."""
 _REVERSING = frozenset({Action.UNDONE, Action.TAKEN_BACK})
 
 
@@ -93,7 +95,7 @@ def events_of(
             kind,
             article.pk,
             entry.revision or article.revision,
-            planned_at or _aware(entry.new_time),
+            planned_at or (_aware(entry.new_time) if kind in _PLANNED else None),
             _payload(entry),
             happened_at,
         )

@@ -143,6 +143,17 @@ def test_a_release_that_is_stored_late_has_the_instant_at_which_readers_saw_it(a
     assert set(newest) == {(at, at)}
 
 
+def test_what_a_person_does_at_once_has_no_planned_time_of_before(alice: User) -> None:
+    article = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-3))
+    kinds_of()
+    publishing.publish_update(with_update(article, alice), by=alice)
+    publishing.unpublish(Article.objects.get(), by=alice)
+    publishing.republish(Article.objects.get(), by=alice)
+    publishing.retract(Article.objects.get(), by=alice, notice="No.")
+    planned = {event.kind: event.planned_at for event in Event.objects.exclude(kind=Kind.PUBLISHED)}
+    assert planned == dict.fromkeys([Kind.UPDATED, Kind.UNPUBLISHED, Kind.REPUBLISHED, Kind.RETRACTED])
+
+
 def test_a_new_text_of_what_readers_do_not_see_is_no_event(alice: User) -> None:
     article = make_article(status=APPROVED)
     publishing.edit(article, by=alice, changes={"title": "Another"})
