@@ -302,7 +302,12 @@ def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(
     assert pages["/tag/snow/"][2].count("New headline") >= 10
     assert "It was wrong." in pages[f"/article/{stored.pk}/new-headline/"][2]
     read: list[Any] = []
-    monkeypatch.setattr(due, "terms_of", lambda text: read.append(text) or terms_of(text))
+
+    def counted(text: Any) -> tuple[str, str]:
+        read.append(text)
+        return terms_of(text)
+
+    monkeypatch.setattr(due, "terms_of", counted)
     seen(["/search/?q=headline"])
     assert len(read) == due.MOST_SEARCHED, "the work of a search has a limit"
 
