@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -60,6 +60,23 @@ def line(fields: Fields, name: str, longest: int, notes: list[str] | None = None
     """A text on one line; "" if nothing of it can be seen. See `text`."""
     value = fields.get(name)
     return text({name: one_line(tidy(value))} if isinstance(value, str) else fields, name, longest, notes)
+
+
+def needed(fields: Fields, name: str, longest: int) -> str:
+    """A text on one line that is not empty."""
+    value = line(fields, name, longest)
+    if not value:
+        raise Refused(name, _("is missing"))
+    return value
+
+
+def one_of(fields: Fields, name: str, known: Sequence[str]) -> str:
+    """One of these words."""
+    word = line(fields, name, 40)
+    if word not in known:
+        words = {"word": word, "known": _(", ").join(known)}
+        raise Refused(name, _('"%(word)s" is not known; use one of %(known)s') % words)
+    return word
 
 
 def slug(fields: Fields, longest: int, *, title: str) -> str:

@@ -14,6 +14,7 @@ from articles.exchange.records import Refused
 from articles.exchange.statuses import Timetable, status_named
 from articles.limits import CONTEXT_LENGTH, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article
+from articles.publishing import users_named
 
 Status = Article.Status
 
@@ -123,6 +124,17 @@ def _status_of_draft(given: read.Fields) -> Article.Status:
     if status not in _OF_DRAFTS:
         raise Refused("update", _("has a draft that is not a draft, rejected or in review"))
     return status
+
+
+def user_in(fields: read.Fields, name: str) -> Any:
+    """The user here with the name in the field; None without one."""
+    return next(iter(users_in({name: [read.line(fields, name, NAME)]}, name).values()), None)
+
+
+def users_in(fields: read.Fields, name: str) -> dict[str, Any]:
+    """The users here with the names in the field."""
+    names = read.names(fields, name, NAME)
+    return users_named(names) if names else {}
 
 
 def moment(fields: read.Fields, name: str) -> datetime | None:

@@ -38,7 +38,7 @@ def read(path: Path, *, encoding: str, site: str = "", survey: bool = False) -> 
 
 def write(export: Export) -> Iterator[str]:
     """Yield a line for each article, and each other row of a whole site; importing them gives the same."""
-    before, after = (lines_before(), lines_after()) if export.whole_site else ((), ())
+    before, after = (lines_before(), lines_after(export.now)) if export.whole_site else ((), ())
     for fields in chain(before, (item.fields() for item in export.items()), after):
         yield json.dumps(fields, ensure_ascii=False) + "\n"
 

@@ -94,6 +94,15 @@ class Record:
     is_clean: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a record: it is new or was here already, with a note, or has a problem and is left out."""
+
+    is_new: bool = False
+    note: str = ""
+    problem: str = ""
+
+
 COUNTED = Record("", {})
 """What a survey yields for each article of a format whose fields the reader names itself."""
 

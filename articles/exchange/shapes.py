@@ -20,6 +20,13 @@ _NOTE: Shape = {**_REPLY, **_plain("quote", "prefix", "suffix", "resolved_at", "
 _TEXT: Shape = _plain(
     *LINES, "slug", "body", "body_format", "cover_mode", "cover", "channel", "tags", "saved_by", "note", "correction"
 )
+_CARD: Shape = {
+    **_plain(
+        "uuid", "article", "url", "headline", "kicker", "summary", "image", "no_image", "size", "shows_from",
+        "shows_until", "title",
+    ),
+    "sublinks": _plain("article", "url", "headline"),
+}  # fmt: skip
 ARTICLE: Shape = {
     **_plain(*RECORD_FIELDS, *PASSWORDS),
     "corrections": _plain("note", "published_at"),
@@ -41,6 +48,14 @@ SITE: Mapping[str, Shape] = {
     "release": {
         **_plain("name", "status", "reason", "publish_at", "published_at", "created_by", "created_at"),
         "members": _plain("article", "title", "action", "old_status"),
+    },
+    "front": _plain("slug", "language", "channel"),
+    "front_version": {
+        **_plain(
+            "front", "number", "status", "live_from", "live_until", "based_on", "author", "edited_by", "created_at"
+        ),
+        "release": _plain("name", "created_at"),
+        "blocks": {**_plain("uuid", "kind", "title", "backfill", "size", "channel", "tag"), "cards": _CARD},
     },
     "saved_view": _plain("name", "owner", "query", "channel", "author"),
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,8 +21,9 @@ from articles.audit import (
 from articles.exchange import fields as read, inner
 from articles.exchange.digest import NEW_CHANNEL
 from articles.exchange.external_id import articles_by_id
+from articles.exchange.front_records import store_front, store_front_version
 from articles.exchange.numbers import given_numbers
-from articles.exchange.records import Record, Refused
+from articles.exchange.records import Record, Refused, Stored
 from articles.exchange.validate import (
     CHANNEL,
     CHANNEL_DESCRIPTION,
@@ -50,21 +50,12 @@ from articles.models import (
     Tag,
     as_id,
 )
-from articles.publishing import channels_named, tag_named, tags_named, users_named
+from articles.publishing import channels_named, tag_named, tags_named
 from articles.review import add_words
 from scheduling.database import retried
 
 _FORMATS = ("jpeg", "webp", "png")
 _MOST_PIXELS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What became of a record: it is new or was here already, with a note, or has a problem and is left out."""
-
-    is_new: bool = False
-    note: str = ""
-    problem: str = ""
 
 
 _KNOWN = Stored()
@@ -73,7 +64,7 @@ _NEW = Stored(is_new=True)
 
 @retried
 def store_rows(records: Sequence[Record], checker: Checker, *, highest: int, dry_run: bool) -> list[Stored]:
-    """Store these records of one kind in one transaction. `highest` is the highest number of a user in the file.
+    """Store these records of one kind in one transaction. `highest` is the highest number of this kind in the file.
 
     `dry_run` rolls everything back, also for the articles that follow, which then miss what they refer to.
     """
@@ -113,7 +104,7 @@ class _Store:
     def user(self, given: read.Fields) -> Stored:
         """An account without password and rights, as the author, owner or writer of what follows."""
         users = get_user_model()._default_manager
-        name = _needed(given, "username", 150)
+        name = read.needed(given, "username", 150)
         if users.filter(username__iexact=name).exists():
             return _KNOWN
         wanted = read.number(given, "number", MOST_NUMBER) or None
@@ -147,7 +138,7 @@ class _Store:
         if Image.objects.filter(pk=pk).exists():
             return _KNOWN
         image = Image(id=pk, **_image_values(given))
-        image.uploaded_by = _user_named(given, "uploaded_by")
+        image.uploaded_by = inner.user_in(given, "uploaded_by")
         if Image.objects.filter(digest=image.digest).exists():  # the same file was uploaded here, too
             image.digest = f"{pk.hex}{image.digest}"[:64]
         image.file.name = image.path(image.original)
@@ -160,7 +151,7 @@ class _Store:
 
     def channel(self, given: read.Fields) -> Stored:
         """A channel."""
-        name = _needed(given, "name", CHANNEL)
+        name = read.needed(given, "name", CHANNEL)
         slug = read.valid_slug(given, "slug", CHANNEL_SLUG)
         before = Channel.objects.count()
         values = {
@@ -174,7 +165,7 @@ class _Store:
 
     def tag(self, given: read.Fields) -> Stored:
         """A tag."""
-        name = _needed(given, "name", TAG)
+        name = read.needed(given, "name", TAG)
         if tag_named(name):
             return _KNOWN
         slug = read.valid_slug(given, "slug", TAG)
@@ -182,7 +173,7 @@ class _Store:
 
     def sensitive_word(self, given: read.Fields) -> Stored:
         """A sensitive word, or an allowed phrase."""
-        text, level = _needed(given, "text", 1_000), _one_of(given, "level", SensitiveWord.Level.values)
+        text, level = read.needed(given, "text", 1_000), read.one_of(given, "level", SensitiveWord.Level.values)
         if SensitiveWord.objects.filter(text=text, level=level).exists():
             return _KNOWN
         report = add_words([text], level=SensitiveWord.Level(level))
@@ -191,7 +182,7 @@ class _Store:
 
     def template(self, given: read.Fields) -> Stored:
         """An article template."""
-        name, named = _needed(given, "name", 80), read.line(given, "channel", CHANNEL)
+        name, named = read.needed(given, "name", 80), read.line(given, "channel", CHANNEL)
         channel = channels_named({named: NEW_CHANNEL})[named] if named else None
         if ArticleTemplate.objects.filter(channel=channel, name=name).exists():
             return _KNOWN
@@ -209,7 +200,7 @@ class _Store:
 
     def release(self, given: read.Fields) -> Stored:
         """A release with its members, which is never published for a time that is past, unless that is asked for."""
-        name, created_at = _needed(given, "name", 120), inner.moment(given, "created_at")
+        name, created_at = read.needed(given, "name", 120), inner.moment(given, "created_at")
         if created_at is None:
             raise Refused("created_at", _("is missing"))
         if Release.objects.filter(name=name, created_at=created_at).exists():
@@ -224,7 +215,7 @@ class _Store:
         return Stored(is_new=True, note="; ".join(filter(None, notes)))
 
     def _new_release(self, given: read.Fields, name: str) -> tuple[Release, list[str]]:
-        status = _one_of(given, "status", Release.Status.values)
+        status = read.one_of(given, "status", Release.Status.values)
         publish_at, published_at = inner.moment(given, "publish_at"), inner.moment(given, "published_at")
         note = ""
         if status == Release.Status.SCHEDULED:
@@ -236,13 +227,21 @@ class _Store:
             reason=read.text(given, "reason", LONGEST_BODY),
             publish_at=publish_at,
             published_at=published_at and min(published_at, self._checker.timetable.now),
-            created_by=_user_named(given, "created_by"),
+            created_by=inner.user_in(given, "created_by"),
         )
         return release, [note]
 
+    def front(self, given: read.Fields) -> Stored:
+        """A front of the site or of a channel."""
+        return store_front(given, self._checker)
+
+    def front_version(self, given: read.Fields) -> Stored:
+        """A version of a front, with its blocks and cards."""
+        return store_front_version(given, self._checker, highest=self._highest, dry_run=self._dry_run)
+
     def saved_view(self, given: read.Fields) -> Stored:
         """A saved view that its owner shares."""
-        name, owner = _needed(given, "name", VIEW_NAME_LENGTH), _user_named(given, "owner")
+        name, owner = read.needed(given, "name", VIEW_NAME_LENGTH), inner.user_in(given, "owner")
         if owner is None and self._dry_run:
             return _NEW
         if owner is None:
@@ -261,7 +260,7 @@ def _query(given: read.Fields) -> str:
     query = QueryDict(read.line(given, "query", VIEW_QUERY_LENGTH), mutable=True)
     if named := read.line(given, "channel", CHANNEL):
         query["channel"] = str(channels_named({named: NEW_CHANNEL})[named].pk)
-    if author := _user_named(given, "author"):
+    if author := inner.user_in(given, "author"):
         query["author"] = str(author.pk)
     return query.urlencode()
 
@@ -286,7 +285,7 @@ def _add_members(release: Release, given: Iterable[read.Fields]) -> list[str]:
             notes.append(f"“{title}” {reason}")
             article = None
         taken |= {article} if article else set()
-        values = {"action": _one_of(one, "action", ReleaseMember.Action.values), "holds": holds}
+        values = {"action": read.one_of(one, "action", ReleaseMember.Action.values), "holds": holds}
         old_status = read.number(one, "old_status", max(Article.Status.values))
         members.append(ReleaseMember(release=release, article_id=article, title=title, old_status=old_status, **values))
     ReleaseMember.objects.bulk_create(members)
@@ -305,10 +304,10 @@ def _image_values(given: read.Fields) -> dict[str, Any]:
         **sizes,
         **{name: 50 if value is None else value for name, value in focus.items()},
         "widths": widths,
-        "digest": _needed(given, "digest", 64),
-        "format": _one_of(given, "format", _FORMATS),
+        "digest": read.needed(given, "digest", 64),
+        "format": read.one_of(given, "format", _FORMATS),
         "size": read.number(given, "size", 2**31 - 1) or 0,
-        "title": _needed(given, "title", 200),
+        "title": read.needed(given, "title", 200),
         "alt": read.line(given, "alt", 500),
         "caption": read.line(given, "caption", 1000),
         "credit": read.line(given, "credit", 200),
@@ -321,26 +320,6 @@ def _with_slug(row: Channel | Tag, wanted: str) -> Stored:
             is_new=True, note=_("its address is “%(slug)s” here, since its own is taken") % {"slug": row.slug}
         )
     return _NEW
-
-
-def _needed(given: read.Fields, name: str, longest: int) -> str:
-    value = read.line(given, name, longest)
-    if not value:
-        raise Refused(name, _("is missing"))
-    return value
-
-
-def _one_of(given: read.Fields, name: str, known: Sequence[str]) -> str:
-    word = read.line(given, name, 40)
-    if word not in known:
-        words = {"word": word, "known": _(", ").join(known)}
-        raise Refused(name, _('"%(word)s" is not known; use one of %(known)s') % words)
-    return word
-
-
-def _user_named(given: read.Fields, name: str) -> Any:
-    username = read.line(given, name, USER)
-    return users_named([username]).get(username) if username else None
 
 
 def _date(row: Image | Release, created_at: datetime | None) -> None:

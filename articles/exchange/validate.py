@@ -61,6 +61,8 @@ class Checker:
         self._one_channel = {} if channel is None else named
         self.timetable = timetable
         self.former_site = ""  #: the address of the site that the file comes from, if it says that
+        self.fronts: dict[str, tuple[str, str]] = {}  #: language and channel of the file's fronts, by slug
+        self.front_versions: dict[tuple[int, int], int] = {}  #: ids here, by the front's and the number in the file
         self.images: set[str] = set()  #: the ids of images that a dry run did not store
 
     def check(self, record: Record) -> tuple[ImportedArticle, str]:

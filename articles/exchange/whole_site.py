@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import models
 from django.http import QueryDict
 
+from articles.exchange.front_records import lines_of_fronts
 from articles.exchange.newsroom import name_of
 from articles.exchange.parts import external_id_of, moment, pages
 from articles.models import (
@@ -42,13 +44,14 @@ def lines_before() -> Iterator[Line]:
     yield from _lines("sensitive_word", SensitiveWord.objects.all(), lambda one: {"text": one.text, "level": one.level})
 
 
-def lines_after() -> Iterator[Line]:
-    """What refers to articles and to the rest."""
+def lines_after(now: datetime) -> Iterator[Line]:
+    """What refers to articles and to the rest, as of `now`."""
     templates = ArticleTemplate.objects.select_related("channel").prefetch_related("tags")
     yield from _lines("template", templates, _template)
     members = ReleaseMember.objects.select_related("article").only(*_OF_MEMBERS)  # without the articles' texts
     releases = Release.objects.select_related("created_by").prefetch_related(models.Prefetch("members", members))
     yield from _lines("release", releases, _release)
+    yield from lines_of_fronts(now)
     yield from _lines("saved_view", SavedView.objects.filter(shared=True).select_related("owner"), _saved_view)
 
 

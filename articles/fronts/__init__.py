@@ -1,6 +1,8 @@
 """Composed fronts: what readers get at an instant, and how editors compose it."""
 
+from articles.fronts.addresses import checked_address as checked_address
 from articles.fronts.comparison import FrontChange as FrontChange, compare_versions as compare_versions
+from articles.fronts.copies import store_blocks as store_blocks
 from articles.fronts.in_releases import (
     free_versions as free_versions,
     hold_again as hold_again,
@@ -9,11 +11,15 @@ from articles.fronts.in_releases import (
     lock_versions as lock_versions,
     problems_of as problems_of,
     publish_versions as publish_versions,
+    purge as purge,
     roll_back_versions as roll_back_versions,
     versions_in as versions_in,
 )
+from articles.fronts.locks import lock_front as lock_front
 from articles.fronts.manage import (
     delete_draft as delete_draft,
+    find_or_create_front as find_or_create_front,
+    free_number as free_number,
     newest_draft as newest_draft,
     open_front as open_front,
     publish_version as publish_version,
@@ -31,6 +37,7 @@ from articles.fronts.operations import (
     OperationKind as OperationKind,
     edit_draft as edit_draft,
     place_article as place_article,
+    texts_of as texts_of,
 )
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,

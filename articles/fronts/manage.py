@@ -44,10 +44,15 @@ def open_front(*, language: str, channel: Channel | None = None, by: Actor) -> F
     require(PUBLISH, by)
     if language not in dict(settings.LANGUAGES):
         raise WrongState(_("The site has no such language."))
+    return find_or_create_front(language=language, channel=channel)
+
+
+def find_or_create_front(*, language: str, channel: Channel | None, slug: str = "") -> Front:
+    """The front of a language and channel; a new one gets the slug, if it is free."""
     found = Front.objects.filter(language=language, channel=channel).first()
     if found is not None:
         return found
-    slug = f"{language}-{channel.slug}"[:LABEL_LENGTH] if channel else language
+    slug = (slug or f"{language}-{channel.slug}")[:LABEL_LENGTH] if channel else language
     if channel and (slug in dict(settings.LANGUAGES) or Front.objects.filter(slug=slug).exists()):
         slug = f"{language}-channel-{channel.pk}"
     try:
@@ -70,10 +75,9 @@ def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) ->
             _("A front has %(most)d drafts at most: delete those that you do not need.") % {"most": MOST_DRAFTS}
         )
     like = like or FrontVersion.objects.live_since(read_database_clock()).filter(front=front).first()
-    last = front.versions.aggregate(last=Max("number"))["last"] or 0
     # The writers of what is not approved yet are those of a copy, too.
     writers = like.edited_by if like and like.status == Status.DRAFT else []
-    version = front.versions.create(number=last + 1, based_on=like, author_id=by.pk, edited_by=writers)
+    version = front.versions.create(number=free_number(front), based_on=like, author_id=by.pk, edited_by=writers)
     if like:
         copy_blocks(like, version)
     else:
@@ -81,6 +85,13 @@ def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) ->
     based = {"based_on": like.number} if like else {}
     record_beside(Action.START_FRONT, title=str(version), by=by, front_version=version.pk, **based)
     return version
+
+
+def free_number(front: Front, wanted: int = 0, *, highest: int = 0) -> int:
+    """The number of a new version of a locked front: the one wanted if free, else one above all and `highest`."""
+    if wanted and not front.versions.filter(number=wanted).exists():
+        return wanted
+    return max(highest, front.versions.aggregate(last=Max("number"))["last"] or 0) + 1
 
 
 @retried

@@ -24,7 +24,7 @@ from django.contrib.auth.models import User  # noqa: E402 (models need a Django 
 from django.test import Client  # noqa: E402
 from django.test.utils import setup_test_environment  # noqa: E402
 
-from articles.models import Article, Channel, Tag  # noqa: E402
+from articles.models import Article, Channel, Front, Tag  # noqa: E402
 from articles.task_types import RELEASE  # noqa: E402
 from scheduling.database import read_database_clock  # noqa: E402
 from scheduling.models import TaskInfo  # noqa: E402
@@ -50,6 +50,8 @@ def addresses_of_site() -> list[str]:
     found += [address for scope in scopes for address in (scope, *(f"{scope}feed/{form}" for form in FORMS))]
     found += [f"/api/v1/articles/?channel={slug}" for slug in Channel.objects.values_list("slug", flat=True)]
     found += [f"/api/v1/articles/?tag={slug}" for slug in Tag.objects.values_list("slug", flat=True)]
+    for front in Front.objects.all():
+        found += [front.get_absolute_url(), f"/api/v1/fronts/{front.slug}/"]
     for article in Article.objects.all():
         slugs = {article.address_slug, "never-its-slug", *article.revisions.values_list("slug", flat=True)} - {""}
         page = f"/article/{article.pk}/"

@@ -9,14 +9,29 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
+from django.db.models import F
 
-from articles import demo, notes, publishing, releases
-from articles.models import Article, Channel, Image, Release, SavedView, SensitiveWord, Tag, Update
+from articles import demo, fronts, notes, publishing, releases
+from articles.fronts import Operation
+from articles.limits import MOST_CARDS, MOST_DRAFTS
+from articles.models import (
+    Article,
+    Card,
+    Channel,
+    FrontVersion,
+    Image,
+    Release,
+    SavedView,
+    SensitiveWord,
+    Tag,
+    Update,
+)
 from articles.text import Selector
 from scheduling.models import TaskInfo
 from tests.articles.exchange.installations import addresses_of_site, crawl, tasks
@@ -84,12 +99,43 @@ def lived_in() -> None:
     publishing.edit(updated, by=by, changes={"summary": "A draft after that."})
     release = make_release(waiting_without_time("Budget"), waiting_without_time("Comment"), by=by)
     releases.schedule_release(release, publish_at=soon(days=1), by=by)
+    composed(by, release, moved, updated)
     done = make_release(waiting_without_time("Done"), by=by, name="Over and done")
     releases.publish_release_now(done, by=by)
     SensitiveWord.objects.create(text="forbidden word", level=SensitiveWord.Level.BLOCK)
     query = f"author={author.pk}&channel={Channel.objects.get(name='City').pk}&o=-1"
     SavedView.objects.create(owner=by, name="City by the author", query=query, shared=True)
     SavedView.objects.create(owner=by, name="Private", query="q=x")
+
+
+def composed(by: User, release: Release, first: Article, second: Article) -> None:
+    """A live front with everything that a card can have, one of a channel, and versions of each status."""
+    front = fronts.open_front(language="en", by=by)
+    live = fronts.start_draft(front, by=by)
+    block = live.blocks.earliest("position")
+    values = {"kind": "strip", "title": "港口", "backfill": "tag", "tag": Tag.objects.earliest("pk").pk, "size": 3}
+    links = [{"article": second.pk, "headline": "And this"}, {"url": "https://weather.example/", "headline": "Sun"}]
+    image = Image.objects.filter(focus_x=50).latest("created_at").pk
+    texts = {"headline": "Its own headline", "kicker": "Now", "summary": "Its own summary.", "size": "large"}
+    card = texts | {"article": first.pk, "image": image, "sublinks": links, "shows_until": soon(days=3)}
+    later = {"url": "/latest/", "headline": "All news", "no_image": True, "shows_from": soon(days=2)}
+    operations = [
+        Operation(op="add_block", uuid=(strip := uuid4()), values=values),
+        Operation(op="add_card", uuid=uuid4(), block=block.uuid, values=card),
+        Operation(op="add_card", uuid=uuid4(), block=strip, values=later),
+    ]
+    fronts.edit_draft(live, operations, base=0, by=by)
+    fronts.publish_version(live, by=by)
+    fronts.schedule_version(fronts.start_draft(front, by=by), live_from=soon(days=1), by=by)
+    releases.add_front(release, version=fronts.start_draft(front, by=by), by=by)
+    draft = fronts.start_draft(front, by=by)
+    fronts.edit_draft(draft, [Operation(op="add_block", uuid=uuid4(), values={"title": "Draft"})], base=0, by=by)
+    fronts.start_draft(front, like=draft, by=by)
+    city = fronts.open_front(language="en", channel=Channel.objects.get(name="City"), by=by)
+    fronts.publish_version(fronts.start_draft(city, by=by), by=by)
+    deleted = make_article("On a front, and deleted")
+    Card.objects.filter(block__version=draft).update(article=deleted)
+    deleted.delete()
 
 
 def postpone_what_goes_live_soon() -> None:
@@ -99,6 +145,7 @@ def postpone_what_goes_live_soon() -> None:
             moment = getattr(article, name)
             setattr(article, name, moment and moment + DAY)
         article.save()
+    FrontVersion.objects.filter(live_from__gt=soon()).update(live_from=F("live_from") + DAY)
     for release in Release.objects.scheduled():
         assert release.publish_at is not None
         release.publish_at += DAY
@@ -195,6 +242,7 @@ def record(title: str, **fields: Any) -> dict[str, Any]:
         ({"kind": "chanel", "name": "City"}, "kind"),
         ({"kind": "channel", "name": "City", "descripton": "x"}, "descripton"),
         ({"kind": "release", "name": "A", "members": [{"artcle": "x"}]}, "members.artcle"),
+        ({"kind": "front_version", "blocks": [{"cards": [{"showsFrom": "x"}]}]}, "blocks.cards.showsFrom"),
         (record("A", update={"approved": {"title": "B"}, "publishAt": "2099-01-01T00:00:00Z"}), "update.publishAt"),
         (record("A", notes=[{"txt": "x"}]), "notes.txt"),
         (record("A", notes=[{"text": "x", "replies": [{"txt": "x"}]}]), "notes.replies.txt"),
@@ -294,6 +342,80 @@ def test_a_release_is_not_published_without_a_member_that_is_missing(tmp_path: P
 
     assert any("“Missing” is not here" in remark for remark in result.remarks)
     assert [member.title for member in Release.objects.get().members.filter(article=None)] == ["Missing"]
+
+
+def version_record(number: int, *cards: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A version of the English front in a file, which readers got."""
+    placed = [{"uuid": str(uuid4()), "size": "normal", **card} for card in cards]
+    block = {"uuid": str(uuid4()), "kind": "list", "backfill": "none", "size": 5, "cards": placed}
+    live_from, created_at = str(OLD + number * DAY), str(OLD + number * DAY)
+    known = {"number": number, "status": "live", "live_from": live_from, "created_at": created_at, "blocks": [block]}
+    return {"kind": "front_version", "front": "en", **known, **fields}
+
+
+FRONT = {"kind": "front", "slug": "en", "language": "en", "channel": ""}
+
+
+@pytest.mark.django_db
+def test_what_cannot_be_on_a_front_here_is_noted_or_refused(tmp_path: Path) -> None:
+    """Nothing goes live that was not to, or that editors could not have composed; a second import changes nothing."""
+    SensitiveWord.objects.create(text="forbidden", level=SensitiveWord.Level.BLOCK)
+    link = {"url": "/latest/", "headline": "Now"}
+    release = {"name": "Not here", "created_at": str(OLD)}
+    later = str(soon(days=1))
+    lines = [
+        FRONT,
+        {**FRONT, "slug": "fr", "language": "fr"},
+        version_record(
+            1, link, {"article": "Not here", "title": "Gone", "image": str(uuid4()), "sublinks": [link] * 9}
+        ),
+        version_record(2, link, live_from=str(OLD + DAY)),
+        version_record(3, link, status="scheduled", live_from=str(soon(hours=-1))),
+        version_record(4, {**link, "headline": "forbidden"}, status="scheduled", live_from=later),
+        version_record(5, link, status="in_release", release=release),
+        version_record(6, {"url": "javascript:alert(1)"}),
+        version_record(7, *[link] * 101, status="scheduled", live_from=later, author="unknown"),
+        version_record(8, link, front="fr"),
+        *(version_record(number, link, status="draft") for number in range(9, 27)),
+    ]
+    path = write_lines(tmp_path / "a.jsonl", *lines)
+
+    result = run_import(path)
+
+    kept = FrontVersion.objects.order_by("number").exclude(number__gt=8).values_list("number", "status")
+    assert dict(kept) == {1: "scheduled", 2: "draft", 3: "draft", 4: "draft", 5: "draft", 7: "scheduled"}
+    assert FrontVersion.objects.filter(status="draft").count() == MOST_DRAFTS
+    assert Card.objects.filter(block__version__number=7).count() == MOST_CARDS
+    assert [len(card.sublinks) for card in Card.objects.filter(title="Gone")] == [6]
+    remarks = "\n".join(result.remarks)
+    for expected in (
+        "“Gone” is not here", "image of “Gone”", "sublinks: the first 6", "goes live at its time", "was due at",
+        "forbidden", "its release is not here", "javascript", "101 cards", '"fr" is not known', "20 drafts at most",
+    ):  # fmt: skip
+        assert expected in remarks, expected
+    assert result.summary == counts(failed=3)
+    before = list(FrontVersion.objects.values().order_by("pk"))
+    run_import(path)
+    assert list(FrontVersion.objects.values().order_by("pk")) == before
+
+
+@pytest.mark.django_db
+def test_versions_that_are_here_stay_as_they_are(tmp_path: Path) -> None:
+    """A version of another front of the same number gets a new one, and its texts lead where they led."""
+    by = make_editor()
+    front = fronts.open_front(language="en", by=by)
+    make_article("Here", status=Status.PUBLISHED, publish_at=OLD, published_at=OLD)
+    own = fronts.start_draft(front, by=by)
+    link = {"url": "https://old.example/latest/", "headline": "All"}
+    versions = [version_record(1, link), version_record(2, link, based_on=1)]
+    site = {"kind": "site", "url": "https://old.example"}
+
+    result = run_import(write_lines(tmp_path / "a.jsonl", site, FRONT, *versions))
+
+    moved = FrontVersion.objects.exclude(pk=own.pk).order_by("number")
+    assert [(one.number, one.based_on and one.based_on.number) for one in moved] == [(2, 3), (3, None)]
+    assert {card.url for card in Card.objects.filter(block__version__in=moved)} == {"/latest/"}
+    assert "it is version 3 here" in result.remarks[0]
 
 
 @pytest.mark.django_db
