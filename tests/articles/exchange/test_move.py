@@ -134,7 +134,7 @@ def composed(by: User, release: Release, first: Article, second: Article) -> Non
     city = fronts.open_front(language="en", channel=Channel.objects.get(name="City"), by=by)
     fronts.publish_version(fronts.start_draft(city, by=by), by=by)
     deleted = make_article("On a front, and deleted")
-    Card.objects.filter(block__version=draft).update(article=deleted)
+    Card.objects.filter(block__version=draft, url="").update(article=deleted)
     deleted.delete()
 
 
