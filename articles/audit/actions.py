@@ -28,6 +28,8 @@ class Action(TextChoices):
     UNDONE = "undone", _("Undone")
     PREVIEW_LINK = "preview_link", _("Preview link created")
     PREVIEW_REVOKED = "preview_revoked", _("Preview link revoked")
+    SHARE_PAGE = "share_page", _("Page shared")
+    UNSHARE_PAGE = "unshare_page", _("Page no longer shared")
     UPLOAD = "upload", _("Image uploaded")
     CHANGE_IMAGE = "change_image", _("Image changed")
     DELETE_IMAGE = "delete_image", _("Image deleted")

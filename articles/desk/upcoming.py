@@ -23,6 +23,7 @@ from django.views.decorators.http import require_safe
 from articles.limits import TIME_LENGTH
 from articles.models import Alert, ChangeKind, ComingChange, FrontVersion, Release, coming_changes, number_at
 from articles.permissions import reads_articles
+from articles.publishing import may_share
 from articles.text import wall_clock, zone_label
 from scheduling.database import NoTimeZone, OutOfRange, read_database_clock, storable
 
@@ -124,6 +125,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "more": number_at(last) - sum(change.at == last for change in changes) if last else 0,
         "later": f"?{urlencode({'after': last.isoformat()})}" if last else "",
         "is_first": after == now,
+        "may_share": may_share(request.user),
     }
     return TemplateResponse(request, "articles/desk/upcoming.html", context)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import path
 
-from articles.desk import upcoming
+from articles.desk import shared_pages, upcoming
 from articles.desk.articles import saved_views
 from articles.desk.bulk import screens
 from articles.desk.dashboard import page
@@ -18,6 +18,8 @@ urlpatterns = [
     path("start/", view(page.inside), name="desk_dashboard"),
     path("start/retry/<int:task_id>/", view(page.retry), name="desk_retry"),
     path("next/", view(upcoming.show), name="desk_upcoming"),
+    path("shared-pages/", view(shared_pages.show), name="desk_shared_pages"),
+    path("shared-pages/<uuid:pk>/revoke/", view(shared_pages.revoke), name="desk_unshare_page"),
     path("monitoring/", view(monitoring.board), name="desk_monitoring"),
     path("monitoring/content/", view(monitoring.content), name="desk_monitoring_content"),
     path("monitoring/<str:key>/later/", view(monitoring.later), name="desk_monitoring_later"),

@@ -126,6 +126,15 @@ from articles.publishing.schedules import (
     set_embargo as set_embargo,
     unschedule as unschedule,
 )
+from articles.publishing.shared_pages import (
+    is_page as is_page,
+    is_sharer_authorised as is_sharer_authorised,
+    may_share as may_share,
+    note_use as note_use,
+    open_shared_page as open_shared_page,
+    share_page as share_page,
+    unshare_page as unshare_page,
+)
 from articles.publishing.store import (
     LIST_FIELDS as LIST_FIELDS,
     SHOWN_STATUSES as SHOWN_STATUSES,

@@ -1,14 +1,14 @@
 """Serve image files to users who may see them.
 
 Readers may see an image while a live article shows it. Staff may see all images, and the holder of a preview link the
-images of its text. That an image is public is stored in the response cache, tagged with an article that shows it.
+images of its text or page. That an image is public is stored in the response cache, tagged with what shows it.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from uuid import UUID
 
@@ -33,9 +33,9 @@ from articles.cache import (
     tagged,
 )
 from articles.fronts import shows_image
-from articles.models import Article, PreviewLink
+from articles.models import Article, PreviewLink, SharedPage
 from articles.pages import text_of_link
-from articles.publishing import open_link
+from articles.publishing import open_link, open_shared_page
 from scheduling.database import database_now
 from scheduling.incidents import incidents
 
@@ -67,8 +67,8 @@ def media(request: HttpRequest, pk: UUID, name: str) -> HttpResponseBase:
     return response
 
 
-def allow_images(response: HttpResponse, link: PreviewLink, token: str) -> HttpResponse:
-    """Set the cookie that lets this browser load the images of the link's text while the link is valid.
+def allow_images(response: HttpResponse, link: PreviewLink | SharedPage, token: str) -> HttpResponse:
+    """Set the cookie that lets this browser load the images of the link's text or page while the link is valid.
 
     Not signed addresses, because users copy those.
     """
@@ -100,12 +100,17 @@ def _may_view_images(request: HttpRequest) -> bool:
 
 
 def _is_previewed(request: HttpRequest, pk: UUID) -> bool:
-    return any(str(pk) in text_of_link(link)[0].shown for link in _open_links(request))
+    return any(str(pk) in shown for shown in _previewed(request))
 
 
-def _open_links(request: HttpRequest) -> Iterator[PreviewLink]:
+def _previewed(request: HttpRequest) -> Iterator[Collection[str]]:
+    """The ids of the images of each open link: of its text, or of its page when that was last opened."""
     tokens = [token for name, token in request.COOKIES.items() if name.startswith(COOKIE_PREFIX)]
-    yield from filter(None, map(open_link, tokens[-_MAX_TOKENS:]))
+    for token in tokens[-_MAX_TOKENS:]:
+        if link := open_link(token):
+            yield text_of_link(link)[0].shown
+        elif shared := open_shared_page(token):
+            yield shared.images
 
 
 def _public_file(request: HttpRequest, public: CachedResponse, pk: UUID, name: str) -> HttpResponseBase:

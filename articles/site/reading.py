@@ -11,20 +11,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode, urljoin
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
+from django.urls import resolve as page_at
 from django.utils import timezone
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext as _
+from django.views.defaults import page_not_found
 
 from articles.cache import HEADER, bypassing, changes_beside
 from articles.limits import TIME_LENGTH
-from articles.models import Stop, stops
+from articles.models import SharedPage, Stop, stops
 from articles.pages import uncached
 from articles.permissions import reads_articles
+from articles.publishing import is_page, may_share
 from articles.releases import as_due
 from articles.site.compared import compare
 from articles.text import AmbiguousTime, NonexistentTime, format_time_briefly, format_time_exactly, resolve
@@ -48,6 +52,11 @@ VIEWS_OF_READERS = frozenset(
 
 _OF_READERS = re.compile(r'(<a (?!class="live")[^<>]*?\bhref=")(/(?!admin/|api/|media/|static/)[^"#]*)')
 """Links between readers' pages."""
+
+_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+"""Forms of readers' pages, which a shared page goes without, as it does without links."""
+
+_MOST_REDIRECTS = 2
 
 _OF_CACHES = ("ETag", "Last-Modified", "Cache-Tag", HEADER)
 
@@ -79,6 +88,8 @@ class Reading:
     live: str
     stops: list[ReadingStop] = field(default_factory=list)
     others: list[tuple[str, str]] = field(default_factory=list)  #: the page's own parameters
+    may_share: bool = False
+    until: str = ""  #: when the link to this one page ends; empty for the newsroom, whose links lead on
 
     @property
     def wall(self) -> str:
@@ -116,6 +127,37 @@ def show_at(
     if other is not None:
         response = _rendered(compare(request, (other, shown(other)), (moment, response)))
     return _marked(response, moment)
+
+
+def show_shared(request: HttpRequest, shared: SharedPage) -> HttpResponse:
+    """A shared page as of its instant, with the bar. It leads nowhere: what it links to may not be public."""
+    request.reading = Reading(shared.at, "", "", "/", until=format_time_exactly(shared.expires_at))  # type: ignore[attr-defined]
+    with bypassing(), at_instant(shared.at), as_due():
+        address, response = shared.page, _page_at(request, shared.page)
+        for _redirect in range(_MOST_REDIRECTS):  # an article may have another address by then
+            address = urljoin(address, response.headers.get("Location", ""))
+            if not (response.has_header("Location") and is_page(address)):
+                break
+            response = _page_at(request, address)
+    for name in _OF_CACHES:
+        response.headers.pop(name, None)
+    site = re.escape(settings.SITE_URL.rstrip("/"))
+    to_readers = rf'(<a (?!class="live")[^<>]*?) ?\bhref="(?:{site})?/(?!/)[^"]*"'
+    html = re.sub(to_readers, r"\1", _FORM.sub("", response.content.decode(response.charset)))
+    response.content = html.encode(response.charset)
+    return uncached(response)
+
+
+def _page_at(request: HttpRequest, address: str) -> HttpResponse:
+    """What is at the address of a readers' page, for the visitor of another; not found is a page as well."""
+    path, _mark, request.META["QUERY_STRING"] = address.partition("?")
+    request.path = request.path_info = request.META["PATH_INFO"] = unquote(path)
+    request.__dict__.pop("GET", None)  # a cached property of the query string
+    request.resolver_match = match = page_at(request.path)
+    try:
+        return _rendered(match.func(request, *match.args, **match.kwargs))
+    except Http404 as error:
+        return page_not_found(request, error)
 
 
 def _rendered(response: Any) -> HttpResponse:
@@ -158,7 +200,8 @@ def _reading(request: HttpRequest, moment: datetime) -> Reading:
         for stop in stops(now, limit=MOST_STOPS)
     ]
     others = [(name, str(query[name])) for name in query]
-    return Reading(moment, _query(query, previous), _query(query, following), live, shown, others)
+    is_shared = is_page(live) and may_share(request.newsroom_user())  # type: ignore[attr-defined]
+    return Reading(moment, _query(query, previous), _query(query, following), live, shown, others, is_shared)
 
 
 def _own_parameters(request: HttpRequest) -> QueryDict:

@@ -7,7 +7,7 @@ import re
 from django.conf import settings
 from django.urls import path, register_converter
 
-from articles.site import archive, previews, search, sitemaps, views
+from articles.site import archive, previews, search, shared_pages, sitemaps, views
 from articles.site.feeds import views as feeds
 from articles.site.media import media
 from articles.site.push import subscription, worker
@@ -39,6 +39,7 @@ urlpatterns = [
     path("author/<int:pk>/", views.author, name="author"),
     path("media/<uuid:pk>/<str:name>", media, name="media"),
     path("preview/<str:token>/", previews.by_link, name="preview"),
+    path("preview/page/<str:token>/", shared_pages.by_link, name="shared-page"),
     path("article/<int:pk>/", views.article, name="article-by-id"),
     path("article/<int:pk>/<str:slug>/", views.article, name="article"),
     path("search/", search.search, name="search"),

@@ -165,6 +165,7 @@ SCREENS_ALONE = {
     "articles_article_times", "jsi18n",  # texts of forms
     "app_list",  # links
     "calendar-feed", "calendar-file",  # for calendar apps
+    "desk_shared_pages", "desk_unshare_page",  # from the page that a person looks at
     "desk_system", "scheduling_workerheartbeat_changelist",  # /readyz and /metrics
 }  # fmt: skip
 """What no program needs."""

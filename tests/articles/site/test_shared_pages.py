@@ -1,0 +1,147 @@
+"""A link shows one page of the readers' site at an instant to come to people without an account."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles.models import Article, AuditEntry, Card, SharedPage
+from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_user, soon
+from tests.articles.image_files import make_image
+
+pytestmark = pytest.mark.django_db
+
+SCREEN = "/admin/desk/shared-pages/"
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def coming(title: str = "Tomorrow’s headline", **values: Any) -> Article:
+    return make_article(title, status=APPROVED, publish_at=soon(hours=2), **values)
+
+
+def share(user: User, page: str, at: datetime, **values: Any) -> str:
+    """The address that the screen shows to its creator."""
+    desk = signed_in(user)
+    asked = {"page": page, "at": at.isoformat(), "days": 3, "note": "The printer", **values}
+    answer = desk.post(SCREEN, asked, follow=True)
+    found = re.search(r'value="http://testserver(/preview/page/[^"]+)"', answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+def test_a_link_shows_one_page_at_one_instant_without_an_account() -> None:
+    """From the bar to its reader: with the border, uncached, and with no way into the site but to the live one."""
+    editor, at = make_editor(), soon(hours=3)
+    article = coming(body='<p>Read <a href="/latest/">all</a> and <a href="https://weather.example/">more</a></p>')
+    bar = signed_in(editor).get(f"/en/?{urlencode({'at': at.isoformat()})}").text
+    leads_to = re.search(r'href="([^"]+)">Share…<', bar)
+    assert leads_to and leads_to[1].startswith(SCREEN)
+    form = signed_in(editor).get(leads_to[1].replace("&amp;", "&")).text
+    assert 'name="page" value="/en/"' in form
+
+    link = share(editor, "/en/", at)
+    reader = Client()
+    page = reader.get(link)
+
+    assert page.status_code == 200 and article.title in page.text
+    assert article.title not in Client().get("/en/").text
+    assert 'class="at-another-instant"' in page.text and "This link shows one page" in page.text
+    assert "no-store" in page["Cache-Control"] and "noindex" in page["X-Robots-Tag"]
+    assert page["Referrer-Policy"] == "no-referrer"
+    assert not {"ETag", "Last-Modified", "Cache-Tag"} & {*page.headers}
+    assert re.findall(r'<a [^>]*href="(/[^"]*)"', page.text) == ["/"], "the live site, by its name"
+    assert "<form" not in page.text and "What happens next" not in page.text and "<option" not in page.text
+    assert reader.get("/en/").text == Client().get("/en/").text
+    text = reader.get(share(editor, article.get_absolute_url(), at)).text
+    assert "weather.example" in text and "<a>all</a>" in re.sub(r"<a [^>]*>all", "<a>all", text)
+    shared = SharedPage.objects.get(page="/en/")
+    assert (shared.uses, shared.last_used_at is None) == (1, False)
+    assert list(AuditEntry.objects.filter(action="share_page").values_list("article_title", flat=True)) == [
+        "/en/", article.get_absolute_url(),
+    ]  # fmt: skip
+
+
+def test_a_link_ends_with_its_time_its_instant_its_creator_and_when_it_is_revoked() -> None:
+    editor, other = make_editor(), make_editor("other")
+    coming()
+    link = share(editor, "/en/", soon(hours=3))
+    shared = SharedPage.objects.get()
+    assert shared.expires_at == shared.at, "the instant comes before the end of the third day"
+    assert link not in signed_in(other).get(SCREEN).text, "an address works for everyone who knows it"
+    assert Client().get(link[:-2] + "x/").status_code == 404
+    publishing = editor.user_permissions.get(codename="publish_article")
+    editor.user_permissions.remove(publishing)
+    assert Client().get(link).status_code == 404
+    editor.user_permissions.add(publishing)
+    for name in ("is_active", "is_staff"):
+        User.objects.filter(pk=editor.pk).update(**{name: False})
+        assert Client().get(link).status_code == 404
+        User.objects.filter(pk=editor.pk).update(**{name: True})
+    SharedPage.objects.update(expires_at=soon(seconds=-1))
+    assert Client().get(link).status_code == 404
+    SharedPage.objects.update(expires_at=soon(hours=1))
+    assert Client().get(link).status_code == 200
+    signed_in(other).post(f"{SCREEN}{shared.pk}/revoke/")
+    assert Client().get(link).status_code == 404
+    assert AuditEntry.objects.filter(action="unshare_page").count() == 1
+    assert "no-store" in Client().get(link)["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("page", "days"),
+    [("/admin/", 3), ("/feed/", 3), ("https://other.example/", 3), ("//other.example/", 3), ("/en/", 365), ("", 3)],
+)
+def test_only_a_page_of_the_site_at_a_time_to_come_is_shared(page: str, days: int) -> None:
+    desk = signed_in(make_editor())
+    assert desk.post(SCREEN, {"page": page, "at": soon(hours=1).isoformat(), "days": days}).status_code == 200
+    desk.post(SCREEN, {"page": "/en/", "at": soon(hours=-1).isoformat(), "days": 3})
+    desk.post(SCREEN, {"page": "/en/", "at": "nonsense", "days": 3})
+    assert not SharedPage.objects.exists()
+
+
+def test_who_may_not_publish_shares_nothing() -> None:
+    author = make_user("author", "view_article", "change_article", "edit_any_article")
+    assert signed_in(author).get(SCREEN).status_code == 403
+    assert "Share…" not in signed_in(author).get(f"/en/?{urlencode({'at': soon(hours=1).isoformat()})}").text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_images_of_a_shared_page_are_shown_to_its_reader_until_it_ends() -> None:
+    editor = make_editor()
+    image = make_image(editor)
+    make_front(Card(article=coming(), image=image), live_from=soon(hours=2))
+    link, reader = share(editor, "/en/", soon(hours=3)), Client()
+    address = f"/media/{image.path('320.webp')}"
+
+    def status() -> int:
+        response = reader.get(address)
+        response.close()
+        return response.status_code
+
+    assert status() == 404
+    reader.get(link)
+    assert status() == 200
+    SharedPage.objects.update(revoked_at=soon())
+    assert status() == 404
+
+
+def test_an_article_that_is_gone_by_then_keeps_the_border() -> None:
+    editor = make_editor()
+    began = soon(hours=-1)
+    times = {"publish_at": began, "published_at": began, "unpublish_at": soon(hours=1)}
+    article = make_article("Ends", status=Article.Status.PUBLISHED, **times)
+    page = Client().get(share(editor, article.get_absolute_url(), soon(hours=2)))
+    assert page.status_code in (404, 410) and "at-another-instant" in page.text
+    old = f"/article/{article.pk}/"
+    assert "Ends" in Client().get(share(editor, old, soon(minutes=30))).text, "its redirect is followed"
