@@ -47,5 +47,6 @@ from articles.fronts.shown import (
     compose as compose,
     front_at as front_at,
     front_then as front_then,
+    showed_image as showed_image,
     shows_image as shows_image,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -32,6 +32,9 @@ from articles.models import (
 )
 from articles.text import base_language
 from scheduling.database import among, compiled_for, compiled_once, database_now, in_any
+
+MOST_PAST = 5
+"""Past cards with an image that are looked at, the newest."""
 
 Backfill = Block.Backfill
 _Source = tuple[str, int | None]
@@ -155,6 +158,39 @@ def _has_image(front: Front, pk: UUID, now: Instant) -> bool:
     shown = front_at(now, language=front.language, channel=front.channel_id)
     cards = (card for block in shown.blocks for card in block.cards) if shown else ()
     return any(image.pk == pk for card in cards for image in card.images)
+
+
+def showed_image(pk: UUID, now: datetime) -> str:
+    """The slug of a front of the site on whose past versions readers see this image on a card; empty if on none.
+
+    Each version is composed as at the first and the last instant at which it may have shown the card.
+    """
+    cards = Card.objects.filter(image=pk, no_image=False, block__version__front__channel=None)
+    begun = cards.filter(block__version__status=FrontVersion.Status.SCHEDULED, block__version__live_from__lte=now)
+    newest = begun.select_related("block__version__front", "article").defer("article__body")
+    for card in newest.order_by("-block__version__live_from")[:MOST_PAST]:
+        front = card.block.version.front
+        if any(_had_image(front.language, pk, then) for then in _shown_times(card, now)):
+            return front.slug
+    return ""
+
+
+def _had_image(language: str, pk: UUID, then: datetime) -> bool:
+    shown = front_then(then, language=language)
+    cards = (card for block in shown.blocks for card in block.cards) if shown else ()
+    return any(image.pk == pk for card in cards for image in card.images)
+
+
+def _shown_times(card: Card, now: datetime) -> Sequence[datetime]:
+    """The first and the last instant at which readers may have got a card; none for one that was never to be seen."""
+    version = card.block.version
+    later = FrontVersion.objects.filter(front=version.front_id, status=FrontVersion.Status.SCHEDULED)
+    following = later.filter(live_from__gt=version.live_from).order_by("live_from").first()
+    ends = [now, version.live_until, card.shows_until, following.live_from if following else None]
+    article = card.article.goes_live_at if card.article else None
+    first = max(filter(None, (version.live_from, card.shows_from, article)))
+    last = min(filter(None, ends)) - timedelta(microseconds=1)
+    return (first, last) if first <= last else ()
 
 
 def _blocks_at(now: Instant, language: str, channel: int | None) -> QuerySet[Block]:

@@ -33,7 +33,7 @@ def front_then(request: HttpRequest, year: int, month: int, day: int, wall: str)
 
 
 def _shown(request: HttpRequest, moment: datetime) -> HttpResponseBase:
-    language = get_language()
+    language = _language(request)
     front = fronts.front_then(moment, language=language)
     if front is None:
         raise Http404
@@ -42,6 +42,12 @@ def _shown(request: HttpRequest, moment: datetime) -> HttpResponseBase:
     response = uncached(render(request, "articles/front_then.html", context))
     response.headers["X-Robots-Tag"] = "noindex"
     return response
+
+
+def _language(request: HttpRequest) -> str:
+    """The one asked for, as by the history of a front; else the reader's."""
+    asked = request.GET.get("language", "")
+    return asked if asked in dict(settings.LANGUAGES) else get_language()
 
 
 def _moment(year: int, month: int, day: int, wall: str) -> datetime:

@@ -32,11 +32,12 @@ from articles.cache import (
     set_tag_headers,
     tagged,
 )
-from articles.fronts import shows_image
+from articles.fronts import showed_image, shows_image
 from articles.models import Article, PreviewLink, SharedPage
 from articles.pages import text_of_link
 from articles.publishing import open_link, open_shared_page
-from scheduling.database import database_now
+from articles.releases import as_due
+from scheduling.database import database_now, read_database_clock
 from scheduling.incidents import incidents
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,15 @@ def _showing_article(pk: UUID) -> HttpResponseBase:
             return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
     if front := shows_image(pk, now):
         return tagged(HttpResponse(front), NEWS, front_tag(front))
+    if settings.FRONT_ARCHIVE and (front := _past_front(pk)):
+        return tagged(HttpResponse(front), NEWS, front_tag(front))
     return HttpResponse(status=404)
+
+
+def _past_front(pk: UUID) -> str:
+    """The slug of a front that shows the image in the archive, with its articles as they are now."""
+    with as_due():
+        return showed_image(pk, read_database_clock())
 
 
 def _may_view_images(request: HttpRequest) -> bool:

@@ -13,6 +13,7 @@ from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy, pgettext
 
 from articles.desk.articles.changelist import BADGES
@@ -171,7 +172,7 @@ class Editor:
             "editable": editable,
             "is_waiting": is_waiting,
             "tabs": [row for row in rows if row.state != FrontVersion.State.PAST],
-            "history": rows,
+            "history": [(row, archive_address(row, rows, self.now)) for row in rows],
             "parts": list(self.parts()) if version else [],
             "lists": self.lists() if editable else None,
             "release_form": self.release_form() if editable else None,
@@ -319,6 +320,21 @@ class Editor:
                 for block in blocks
             ],
         }
+
+
+def archive_address(version: FrontVersion, rows: Iterable[FrontVersion], now: datetime) -> str:
+    """Where the site keeps what readers got of a version, at its first whole minute; empty if there is none."""
+    begun = [row.live_from for row in rows if row.live_from and row.is_live_at(now)]
+    begins = version.live_from
+    if begins is None or begins not in begun or version.front.channel_id:
+        return ""
+    first = begins.replace(second=0, microsecond=0)
+    first += timedelta(minutes=1) if first < begins else timedelta()
+    if first >= min(filter(None, [now, version.live_until, *(other for other in begun if other > begins)])):
+        return ""
+    wall = timezone.localtime(first, timezone.get_default_timezone())
+    address = reverse("front-archive", args=[wall.year, wall.month, wall.day, f"{wall:%H:%M}"])
+    return f"{address}?{urlencode({'language': version.front.language})}"
 
 
 def instant_of(version: FrontVersion) -> datetime | None:
