@@ -13,6 +13,7 @@ from articles.fronts.in_releases import (
     publish_versions as publish_versions,
     purge as purge,
     roll_back_versions as roll_back_versions,
+    taken_by as taken_by,
     versions_in as versions_in,
 )
 from articles.fronts.locks import lock_front as lock_front
