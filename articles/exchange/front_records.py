@@ -246,7 +246,7 @@ class _ImportedVersion:
                 return self._hold(version, note)
             self.notes += [note] if note else []
             version.live_from = max(decided, now)  # readers got nothing of it before
-        if fronts.taken_by(version, version.live_from) is not None:
+        if version.live_from and fronts.taken_by(version, version.live_from) is not None:
             return self._hold(version, _("another version of the front goes live at its time"))
         return None
 

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('articles', '0051_fronts_in_releases'),
+        ('articles', '0060_lost_events'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
