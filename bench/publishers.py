@@ -94,12 +94,19 @@ LOOP = Publisher("tutorial loop", [["-m", "bench.peers.loop"]], "ready", env=_PL
 def working(servers: Servers, publisher: Publisher) -> Iterator[list[Process]]:
     """The publisher's processes, ready for work; what it leaves undone is cleared away afterwards."""
     prepare(servers, publisher)
+    with working_on(servers, publisher) as processes:
+        yield processes
+    servers.rows("UPDATE articles_article SET status = 0 WHERE status IN (4, 8)")
+
+
+@contextmanager
+def working_on(servers: Servers, publisher: Publisher) -> Iterator[list[Process]]:
+    """The publisher's processes, which find what its queue has."""
     with ExitStack() as stack:
         processes = start(servers, publisher, stack)
         yield processes
         for process in processes:
             end(process)
-    servers.rows("UPDATE articles_article SET status = 0 WHERE status IN (4, 8)")
 
 
 def prepare(servers: Servers, publisher: Publisher) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import urllib.request
 
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -38,7 +39,6 @@ class Receiver(asyncio.Protocol):
     def _report(self) -> None:
         body = json.dumps([len(self.came), min(self.came, default=0.0), max(self.came, default=0.0)]).encode()
         self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-        self.came.clear()
 
 
 async def main() -> None:
@@ -46,6 +46,13 @@ async def main() -> None:
     server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", 0)
     print("ready", server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
+
+
+def came(url: str) -> tuple[int, float, float]:
+    """How many requests a receiver has got, and when the first and the last came."""
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        number, first, last = json.load(answer)
+    return number, first, last
 
 
 if __name__ == "__main__":

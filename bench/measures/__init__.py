@@ -15,6 +15,7 @@ from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
 from bench.measures.refreshing import REFRESHING
 from bench.measures.slow_redis import SLOW_REDIS
+from bench.measures.webhooks import WEBHOOKS
 from bench.measures.words import MATCHING
 from bench.measures.writing import WRITING
 
@@ -39,4 +40,5 @@ MEASURES = (
     MATCHING,
     IMPORTING,
     SLOW_REDIS,
+    WEBHOOKS,
 )
