@@ -41,6 +41,7 @@ class Mutant:
     scenario: Scenario | None = None  #: instead of that
     has_cdn: bool = True
     tests: Collection[str] = ()  #: that show it, instead of the proof
+    database: str = "sqlite"  #: of these tests
 
     def source(self) -> str:
         """The changed file. AssertionError if the text is not there exactly once."""
@@ -301,13 +302,17 @@ MUTANTS = (
 _IDENTITY = ("tests/scheduling/test_identity.py",)
 _WALKS = ("tests/articles/test_every_screen_by_clock.py", "tests/articles/test_walk_by_clock.py")
 _ORDER = ("tests/articles/site/test_order.py",)
+_EVENTS = "tests/articles/distribution/test_events.py::test_"
+_WEBHOOKS = "tests/articles/webhooks/test_dispatch.py::test_"
 _REVIEW = ("tests/articles/desk/review",)
 _FORMER = "article.created_at.replace(year=2000, day=1)"
 """An instant before the clock changed anything: what the stored status alone says without a worker."""
 
 
-def _shown(name: str, path: str, text: str, without: str, tests: Collection[str] = _WALKS) -> Mutant:
-    return Mutant(name, path, text, without, frozenset(), tests=tests)
+def _shown(
+    name: str, path: str, text: str, without: str, tests: Collection[str] = _WALKS, database: str = "sqlite"
+) -> Mutant:
+    return Mutant(name, path, text, without, frozenset(), tests=tests, database=database)
 
 
 SHOWN = (
@@ -407,6 +412,47 @@ SHOWN = (
         "        except Error as error:\n",
         "        except ZeroDivisionError as error:\n",
         _IDENTITY,
+    ),
+    _shown(
+        "an event is written in the transaction of its change",
+        "articles/audit/outbox.py",
+        '        insert_rows(Event, fields, rows, unless_there=True, happened_at=database_now(), state="")\n',
+        "        rows = list(rows)\n"
+        '        __import__("django.db.transaction").db.transaction.on_commit(\n'
+        "            lambda: insert_rows(\n"
+        '                Event, fields, rows, unless_there=True, happened_at=database_now(), state=""\n'
+        "            )\n"
+        "        )\n",
+        (f"{_EVENTS}an_event_is_rolled_back_with_its_change",),
+    ),
+    _shown(
+        "an event is numbered after the commit",
+        "articles/distribution/change_feed.py",
+        "in enumerate(events, start=head.sequence + 1):",
+        "in [(event.pk, event) for event in events]:",
+        (f"{_EVENTS}a_follower_that_keeps_the_last_number_misses_nothing_of_eight_writers",),
+        database="mariadb",
+    ),
+    _shown(
+        "a webhook says what is true when it is sent",
+        "articles/webhooks/messages.py",
+        "return event.kind if LEADS_TO[event.kind] == state or is_gone else _TRUE_KINDS[state]",
+        "return event.kind",
+        (f"{_WEBHOOKS}a_publication_that_was_retracted_before_it_is_sent_is_never_said",),
+    ),
+    _shown(
+        "one process at a time sends to an endpoint",
+        "articles/sending.py",
+        "if not rows.filter(is_free(now)).update(",
+        "if not rows.update(",
+        (f"{_WEBHOOKS}two_processes_do_not_send_to_an_endpoint_at_once",),
+    ),
+    _shown(
+        "what failed is sent again",
+        "articles/webhooks/dispatch.py",
+        "    state, due_at = Key.PENDING, now\n",
+        "    state, due_at = Key.DELIVERED, now\n",
+        (f"{_WEBHOOKS}each_attempt_has_the_same_id_and_its_own_signature_until_the_last",),
     ),
 )
 """What users see, or would only see after a failover, each with a mutant that the tests of it must find."""

@@ -71,7 +71,7 @@ def test_each_mutant_is_found(stand: Stand, tmp_path: Path, mutant: Mutant) -> N
 def test_each_mutant_of_what_users_see_is_found(tmp_path: Path, mutant: Mutant) -> None:
     source = mutant.make(tmp_path / "source")
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--exitfirst", *mutant.tests]
-    environment = {"PATH": os.environ["PATH"], "TEST_DATABASE": "sqlite"}
+    environment = {"PATH": os.environ["PATH"], "TEST_DATABASE": mutant.database}
     done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.TESTS_FAILED, f"survived: {mutant.name}\n{done.stdout}{done.stderr}"
     say(f"\n{mutant.name}: {done.stdout.splitlines()[-2]}")
