@@ -1,7 +1,6 @@
 """Domain events of articles. `articles.subscribers` lists the subscribers of each.
 
-Subscribers run inside the transaction that emits the event, so their writes commit or roll back with it. Messages to
-other systems are stored as at-least-once tasks (transactional outbox).
+Subscribers run inside the transaction that emits the event, so their writes commit or roll back with it.
 """
 
 from __future__ import annotations
@@ -29,6 +28,13 @@ class ArticlesUnpublished:
 
 
 @dataclass(frozen=True)
+class ArticlesVanishing:
+    """These articles are about to be deleted or taken back, whether or not readers see them."""
+
+    article_ids: Collection[int]
+
+
+@dataclass(frozen=True)
 class EntriesRecorded:
     """These entries were added to the audit log."""
 
@@ -43,7 +49,7 @@ class DueRecorded:
     article_ids: Collection[int]
 
 
-Event = ArticlesPublished | ArticlesUnpublished | EntriesRecorded | DueRecorded
+Event = ArticlesPublished | ArticlesUnpublished | ArticlesVanishing | EntriesRecorded | DueRecorded
 Subscriber = Callable[[Any], object]
 
 _subscribers: dict[type[Event], Sequence[Subscriber]] = {}

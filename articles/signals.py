@@ -18,7 +18,8 @@ from articles.audit import (
     record,
 )
 from articles.cache import SITE, purge_articles, purge_at_once, purge_before, purge_tags, schedule_purge, topic_tag
-from articles.distribution import note_renamed, ping_of_vanishing
+from articles.distribution import note_renamed
+from articles.events import ArticlesVanishing, emit
 from articles.images import update_uses
 from articles.models import (
     Alert,
@@ -176,9 +177,9 @@ _NAMES = frozenset({"first_name", "last_name"})
 
 
 @receiver(pre_delete, sender=Article)
-def ping_of_deletion(instance: Article, **kwargs: Any) -> None:
-    """Ping the hub about the feeds that showed the article."""
-    ping_of_vanishing([instance.pk])
+def emit_vanishing(instance: Article, **kwargs: Any) -> None:
+    """Let the subscribers hear of it while the article is there."""
+    emit(ArticlesVanishing([instance.pk]))
 
 
 @receiver(pre_delete, sender=Article)

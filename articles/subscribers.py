@@ -1,58 +1,62 @@
-"""The subscribers of each domain event, in the order in which they are called."""
+"""Who hears of what: the subscribers of each domain event, in the order in which they are called.
+
+Nothing leaves this process before the commit. What is to leave it is written in the transaction of the change
+(transactional outbox), and sent afterwards, at least once, and retried:
+
+* WebSub, mail and CDN purge: a task of type `PING`, `MAIL` or `PURGE`, run by `articles.handlers`;
+* webhooks and `EVENTS_SINK`: an `Event`, which the audit log writes, sent by `articles.webhooks`;
+* pushes: a `Push`, which `articles.push` plans from what is published, at most once for each reader.
+"""
 
 from __future__ import annotations
-
-import logging
-from functools import partial
 
 from django.db import transaction
 
 from articles.cache import compose_by, schedule_purge
-from articles.distribution import ping_soon
-from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, EntriesRecorded, subscribe
+from articles.distribution import ping_of_vanishing, ping_soon
+from articles.events import (
+    ArticlesPublished,
+    ArticlesUnpublished,
+    ArticlesVanishing,
+    DueRecorded,
+    EntriesRecorded,
+    subscribe,
+)
 from articles.notifications import notify_authors_of_due, notify_of_entries, notify_reviewers
 from articles.push import wake_pushes
 from articles.releases import as_due
 from articles.webhooks import wake
 
-logger = logging.getLogger(__name__)
 
-
-def wake_dispatcher(event: ArticlesPublished | ArticlesUnpublished) -> None:
-    """Have the events sent after the commit, if this process sends some, instead of at its next look."""
-    transaction.on_commit(wake, robust=True)
-    transaction.on_commit(wake_pushes, robust=True)
-
-
-def log_published(event: ArticlesPublished) -> None:
-    """Log the ids after the commit."""
-    transaction.on_commit(partial(logger.debug, "articles published: %s", list(event.article_ids)), robust=True)
-
-
-def log_unpublished(event: ArticlesUnpublished) -> None:
-    """Log the ids after the commit."""
-    transaction.on_commit(partial(logger.debug, "articles unpublished: %s", list(event.article_ids)), robust=True)
-
-
-def purge_unpublished(event: ArticlesUnpublished) -> None:
+def purge_cdn(event: ArticlesUnpublished) -> None:
     """Purge again a second later, unless the cache entries expired by themselves at the set time."""
     if not event.at_set_time:
         schedule_purge(articles=event.article_ids)
+
+
+def wake_webhooks(event: ArticlesPublished | ArticlesUnpublished) -> None:
+    """Have events sent after the commit, if this process sends some, instead of at its next look."""
+    transaction.on_commit(wake, robust=True)
+
+
+def wake_sender_of_pushes(event: ArticlesPublished) -> None:
+    """Have pushes sent after the commit, as above."""
+    transaction.on_commit(wake_pushes, robust=True)
 
 
 subscribe(
     {
         ArticlesPublished: (
             lambda event: ping_soon(event.article_ids),
-            wake_dispatcher,
-            log_published,
+            wake_webhooks,
+            wake_sender_of_pushes,
         ),
         ArticlesUnpublished: (
             lambda event: ping_soon(event.article_ids, are_gone=True),
-            purge_unpublished,
-            wake_dispatcher,
-            log_unpublished,
+            purge_cdn,
+            wake_webhooks,
         ),
+        ArticlesVanishing: (lambda event: ping_of_vanishing(event.article_ids),),
         EntriesRecorded: (
             lambda event: notify_of_entries(event.entries),
             lambda event: notify_reviewers(event.entries),

@@ -15,8 +15,7 @@ from articles.audit import (
     record_many,
     recorded,
 )
-from articles.distribution import ping_of_vanishing
-from articles.events import ArticlesPublished, ArticlesUnpublished, emit
+from articles.events import ArticlesPublished, ArticlesUnpublished, ArticlesVanishing, emit
 from articles.fronts import publish_versions, roll_back_versions
 from articles.images import update_uses
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember, Update
@@ -118,7 +117,7 @@ def roll_back(release: Release, members: Sequence[ReleaseMember], *, at: datetim
     Raises `UnderEmbargo` for an unpublished article that readers may not see now.
     """
     gone = {member.article_id for member in members if member.action == MemberAction.PUBLISH and member.article_id}
-    ping_of_vanishing(gone)
+    emit(ArticlesVanishing(gone))
     restored = [member for member in members if _can_be_restored(release, member, at)]
     for member in restored:
         article = article_of(member)

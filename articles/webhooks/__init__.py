@@ -17,7 +17,7 @@ from articles.webhooks.manage import (
 )
 from articles.webhooks.retention import count_lost as count_lost, prune_events as prune_events
 from articles.webhooks.send import PinnedConnection as PinnedConnection, Reply as Reply
-from articles.webhooks.signing import PREFIX as PREFIX
+from articles.webhooks.signing import PREFIX as PREFIX, new_secret as new_secret
 from articles.webhooks.target import (
     Target as Target,
     TargetRefused as TargetRefused,
