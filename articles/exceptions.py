@@ -91,6 +91,18 @@ class InvalidSchedule(ArticleError):
     message = _("An article cannot be scheduled for this time.")
 
 
+class MissingTime(InvalidSchedule):
+    """The wall time does not exist on a day of a rule, which does not say what to do then."""
+
+    code = "missing_time"
+
+
+class DoubleTime(InvalidSchedule):
+    """The wall time exists twice on a day of a rule, which does not say which one is meant."""
+
+    code = "double_time"
+
+
 class ReasonMissing(ArticleError):
     """A rejection needs a reason."""
 

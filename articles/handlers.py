@@ -16,6 +16,7 @@ from articles.alerts import sync_open_alerts
 from articles.audit import Actor, Source, source
 from articles.cache import MAX_TTL, CacheFailed, run_purge
 from articles.distribution import catch_up_completely, ping, topics
+from articles.fronts import extend_rules
 from articles.models import Article, BulkAction, Release
 from articles.notifications import notify_authors, notify_of_trouble, remove_orphaned_notifications, send_mail
 from articles.permissions import reads_articles
@@ -69,6 +70,7 @@ reconciler(as_due()(notify_of_trouble))
 reconciler(reconcile_index)
 reconciler(remove_orphaned_notifications)
 reconciler(sync_open_alerts)
+reconciler(extend_rules)
 reconciler(catch_up_completely)
 reconciler(prune_events)
 

@@ -20,13 +20,16 @@ from articles.api.base import NewsroomView
 from articles.api.front_serializers import (
     ConflictSerializer,
     ConflictsSerializer,
+    DaySerializer,
     DeskFrontSerializer,
     EditSerializer,
+    EndSerializer,
     FrontTimeSerializer,
     FrontVersionHeadSerializer,
     FrontVersionSerializer,
     MarkSerializer,
     NewVersionSerializer,
+    RecurrenceSerializer,
 )
 from articles.api.screens import or_waits
 from articles.exceptions import FrontConflict, FrontGone
@@ -139,6 +142,35 @@ class FrontVersionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
     def schedule(self, request: Request, front: int, pk: int) -> Response:
         """Readers get the version from an instant on; 202 if another person has to approve it first."""
         return self._apply(fronts.schedule_version, FrontTimeSerializer)
+
+    @extend_schema(
+        operation_id="desk_front_versions_repeat",
+        summary="Let it recur",
+        request=RecurrenceSerializer,
+        responses=_ONE_VERSION,
+    )
+    @action(detail=True, methods=["post"])
+    def repeat(self, request: Request, front: int, pk: int) -> Response:
+        """Readers get the version at each time of a rule; 202 if another person has to approve it first."""
+        return self._apply(fronts.repeat_version, RecurrenceSerializer)
+
+    @extend_schema(operation_id="desk_front_versions_skip", summary="Skip once", request=DaySerializer)
+    @action(detail=True, methods=["post"])
+    def skip(self, request: Request, front: int, pk: int) -> Response:
+        """Leave out a day of its rule: readers keep what they have then."""
+        return self._apply(fronts.skip_occurrence, DaySerializer)
+
+    @extend_schema(operation_id="desk_front_versions_unskip", summary="Do not skip", request=DaySerializer)
+    @action(detail=True, methods=["post"])
+    def unskip(self, request: Request, front: int, pk: int) -> Response:
+        """Have a skipped day again."""
+        return self._apply(fronts.unskip_occurrence, DaySerializer)
+
+    @extend_schema(operation_id="desk_front_versions_end", summary="End its rule", request=EndSerializer)
+    @action(detail=True, methods=["post"])
+    def end(self, request: Request, front: int, pk: int) -> Response:
+        """Readers get it until a day only, or not again. It stays live until another version follows."""
+        return self._apply(fronts.end_rule, EndSerializer)
 
     @extend_schema(
         operation_id="desk_front_versions_publish", summary="Publish now", request=None, responses=_ONE_VERSION

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from datetime import time
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from articles.api.fields import InstantField
-from articles.fronts import Operation, OperationKind
+from articles.fronts import DAYS, IfMissing, IfTwice, Operation, OperationKind, Recurrence
 from articles.limits import (
     ADDRESS_LENGTH,
+    CLOCK_LENGTH,
     LABEL_LENGTH,
     MOST_OPERATIONS,
     MOST_SHOWN,
+    MOST_SKIPPED,
     MOST_SUBLINKS,
+    MOST_WEEKDAYS,
     SUMMARY_LENGTH,
+    TIME_LENGTH,
     TITLE_LENGTH,
 )
 from articles.models import Block, Card, Channel, Front, FrontVersion
+from articles.notifications import zone_named
 from articles.review import waits
 from scheduling.api.bounded_fields import BoundedListField
 from scheduling.api.strict import Strict
+from scheduling.database import read_database_clock
 
 _LARGEST = 2**63 - 1
+_CLOCK = r"\A([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?\Z"
 
 
 def _id(**options: Any) -> serializers.IntegerField:
@@ -136,6 +145,69 @@ class FrontTimeSerializer(Strict):
     live_from = InstantField(help_text=_("With an offset. Up to a minute past means now."))
 
 
+def _zone(name: str) -> None:
+    if zone_named(name) is None:
+        raise serializers.ValidationError(_("Give a time zone such as Europe/Berlin."))
+
+
+class RecurrenceSerializer(Strict):
+    """The rule of a recurring version: a wall time on days of the week. For ten years ahead at a time."""
+
+    days = BoundedListField(child=serializers.ChoiceField([(day, day) for day in DAYS]), max_length=MOST_WEEKDAYS)
+    time = serializers.RegexField(_CLOCK, max_length=CLOCK_LENGTH, help_text=_("Wall time, such as 06:00."))
+    zone = serializers.CharField(max_length=TIME_LENGTH, validators=[_zone])
+    starts = serializers.DateField(required=False, help_text=_("The first day. Left out: today."))
+    until = serializers.DateField(required=False, allow_null=True, help_text=_("The last day."))
+    skipped = BoundedListField(child=serializers.DateField(), max_length=MOST_SKIPPED, required=False)
+    if_missing = serializers.ChoiceField(
+        IfMissing.choices,
+        required=False,
+        allow_blank=True,
+        help_text=_("What happens on a day on which clocks skip the time. Needed only if there is one."),
+    )
+    if_twice = serializers.ChoiceField(
+        IfTwice.choices,
+        required=False,
+        allow_blank=True,
+        help_text=_("Which time counts on a day that has it twice. Needed only if there is one."),
+    )
+
+    def validate_days(self, days: list[str]) -> list[str]:
+        """At least one."""
+        if not days:
+            raise serializers.ValidationError(_("Choose at least one day."))
+        return days
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The rule as the service takes it."""
+        today = read_database_clock().astimezone(ZoneInfo(values["zone"])).date()
+        rule = Recurrence(
+            days=tuple(sorted({DAYS.index(day) for day in values["days"]})),
+            wall=time.fromisoformat(values["time"]),
+            zone=values["zone"],
+            starts=values.get("starts") or today,
+            until=values.get("until"),
+            skipped=frozenset(values.get("skipped") or ()),
+            if_missing=values.get("if_missing") or "",
+            if_twice=values.get("if_twice") or "",
+        )
+        return {"rule": rule}
+
+
+class DaySerializer(Strict):
+    """A day of a rule, in its time zone."""
+
+    day = serializers.DateField()
+
+
+class EndSerializer(Strict):
+    """When a rule ends."""
+
+    until = serializers.DateField(
+        required=False, allow_null=True, help_text=_("The last day. Left out: it is over now.")
+    )
+
+
 class MarkSerializer(serializers.Serializer[Any]):
     """Something to look at before a version goes live."""
 
@@ -200,6 +272,8 @@ class FrontVersionHeadSerializer(serializers.ModelSerializer[FrontVersion]):
     state = serializers.ChoiceField(FrontVersion.State.choices)
     live_from = InstantField(allow_null=True)
     live_until = InstantField(allow_null=True)
+    repeats = RecurrenceSerializer(allow_null=True)
+    next_from = InstantField(allow_null=True, help_text=_("When readers get it next."))
     based_on = serializers.IntegerField(source="based_on.number", allow_null=True, default=None)
     author = serializers.StringRelatedField[Any](allow_null=True)
     waits = serializers.SerializerMethodField(help_text=_("Whether it waits for another person to approve it."))
@@ -209,8 +283,8 @@ class FrontVersionHeadSerializer(serializers.ModelSerializer[FrontVersion]):
     class Meta:
         model = FrontVersion
         fields = [
-            "id", "front", "number", "state", "live_from", "live_until", "release", "based_on", "author", "edits",
-            "waits", "created_at", "updated_at",
+            "id", "front", "number", "state", "live_from", "live_until", "repeats", "next_from", "release", "based_on",
+            "author", "edits", "waits", "created_at", "updated_at",
         ]  # fmt: skip
         read_only_fields = fields
 

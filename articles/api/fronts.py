@@ -20,7 +20,7 @@ from rest_framework.viewsets import ViewSet
 from articles.api.fields import InstantField
 from articles.api.image_serializers import ReaderImageSerializer
 from articles.cache import NEWS, cached, front_tag, tagged
-from articles.fronts import ShownBlock, ShownCard, front_at
+from articles.fronts import ShownBlock, ShownCard, front_at, shown_since
 from articles.images import absolute
 from articles.models import Block, Card, Channel, Front
 from articles.site.home import build_front_page
@@ -113,7 +113,7 @@ class FrontViewSet(StrictView, ViewSet):
             "language": front.language,
             "channel": front.channel.slug if front.channel else None,
             "version": shown.version.number if shown else None,
-            "live_from": shown.version.live_from if shown else None,
+            "live_from": shown_since(shown) if shown else None,
             "blocks": shown.blocks if shown else _blocks(front.language),
         }
         return Response(ShownFrontSerializer(found, context={"request": request}).data)

@@ -14,7 +14,18 @@ from django.db.models import QuerySet, Subquery
 from django.utils import timezone
 
 from articles.cache.ttl import MAX_TTL
-from articles.models import Alert, Article, Release, Update, timed_rows
+from articles.models import (
+    MICROSECOND,
+    Alert,
+    Article,
+    FrontSeries,
+    FrontSeriesQuerySet,
+    Release,
+    Update,
+    has_readers,
+    instant_of_microseconds,
+    timed_rows,
+)
 from scheduling.database import compiled_once, database_now, read_database_clock
 
 
@@ -44,7 +55,7 @@ def next_change() -> NextChange:
     read_at = time.monotonic()
     rows = compiled_once(_firsts)
     present, alert, update, release, *moments = rows[0] if rows else (read_database_clock(), None, None, None)
-    known = [moment for moment in moments if moment is not None]
+    known = [_instant(moment) for moment in moments if moment is not None]
     until = min([*known, present + MAX_TTL, _midnight(present)])
     is_due = not (update is None and release is None)
     return NextChange(present, until, read_at, has_alert=is_due or alert is not None, is_due=is_due)
@@ -71,12 +82,18 @@ def may_show_alert() -> bool:
 
 def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
     """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
-    kinds = [(kind.rows.filter(kind.noticed), kind.column) for kind in timed_rows()]
+    kinds = [(kind.rows.filter(kind.noticed()), kind.column) for kind in timed_rows()]
     lasts = (_last(rows, name, since, moment) for rows, name in kinds)
     firsts = (_first(rows, name, moment) for rows, name in kinds)
-    row = Article.objects.order_by("pk").values_list(*lasts, *firsts).first() or ()
-    before, after = row[: len(kinds)], row[len(kinds) :]
-    return max(filter(None, before), default=None), min(filter(None, after), default=None)
+    series = FrontSeries.objects.filter(has_readers())
+    last = series.filter(last__gt=since).with_last(moment - MICROSECOND).order_by("-at").values("at")[:1]
+    row = (
+        Article.objects.order_by("pk").values_list(*lasts, Subquery(last), *firsts, *_recurring(moment, series)).first()
+        or ()
+    )
+    before = [_instant(at) for at in row[: len(kinds) + 1] if at is not None]
+    after = [_instant(at) for at in row[len(kinds) + 1 :] if at is not None]
+    return max((at for at in before if at > since), default=None), min(after, default=None)
 
 
 def _firsts() -> QuerySet[Any]:
@@ -85,7 +102,19 @@ def _firsts() -> QuerySet[Any]:
     found = (Alert.objects.shown(now), Update.objects.due(now), Release.objects.due(now))
     present = (Subquery(rows.values("pk")[:1]) for rows in found)
     firsts = (_first(kind.rows, kind.column, now) for kind in timed_rows())
-    return Article.objects.order_by("pk").annotate(clock=now).values_list("clock", *present, *firsts)[:1]
+    rows = Article.objects.order_by("pk").annotate(clock=now)
+    return rows.values_list("clock", *present, *firsts, *_recurring(now, FrontSeries.objects.all()))[:1]
+
+
+def _recurring(now: Any, series: FrontSeriesQuerySet) -> list[Subquery]:
+    """The first occurrence of recurring versions of fronts, in microseconds: they are computed, not stored."""
+    return [Subquery(rows) for rows in series.next_ones(now)]
+
+
+def _instant(found: Any) -> datetime:
+    moment: datetime | None = found if isinstance(found, datetime) else instant_of_microseconds(found)
+    assert moment is not None  # noqa: S101 (only given ones are asked about)
+    return moment
 
 
 def _midnight(now: datetime) -> datetime:

@@ -24,6 +24,7 @@ from articles.models import (
     Channel,
     Event,
     FeedHead,
+    FrontSeries,
     FrontVersion,
     Image,
     PendingChange,
@@ -147,7 +148,11 @@ def _is_behind(head: FeedHead) -> bool:
     if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
         return True
     now = read_database_clock()
-    return bool(_passed(head.looked_at, now)) or _unwritten_fronts(head.looked_at, now).exists()
+    return bool(_passed(head.looked_at, now)) or _has_unwritten_front(head.looked_at, now)
+
+
+def _has_unwritten_front(since: datetime, now: datetime) -> bool:
+    return _unwritten_fronts(since, now).exists() or bool(_unwritten_occurrences(since, now))
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
@@ -170,22 +175,35 @@ def _unwritten_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
     Not by their instant alone: a version that is published may commit after a later look.
     """
     written = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
-    begin = min(since, now - _FRONTS_WITHIN)
-    live = FrontVersion.objects.live_since(now).filter(has_readers(), ~Exists(written), live_from__gt=begin)
-    return live.select_related("front__channel")
+    begun = FrontVersion.objects.begun(now).filter(repeats__isnull=True, live_from__gt=min(since, now - _FRONTS_WITHIN))
+    return begun.filter(has_readers(), ~Exists(written)).order_by("-live_from").select_related("front__channel")
+
+
+def _unwritten_occurrences(since: datetime, now: datetime) -> list[tuple[FrontVersion, datetime]]:
+    """The instants at which recurring versions have gone live that have no event yet, each once."""
+    found = FrontSeries.objects.filter(has_readers()).between(min(since, now - _FRONTS_WITHIN), now)
+    if not found:
+        return []
+    versions = FrontVersion.objects.select_related("front__channel").in_bulk({one.version for one in found})
+    keys = {(one.front_id, one.number) for one in versions.values()}
+    events = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id__in=[front for front, _number in keys])
+    written = set(events.filter(planned_at__gte=found[0].at).values_list("object_id", "revision", "planned_at"))
+    shown = [(versions[one.version], one.at) for one in found if one.version in versions]
+    return [(version, at) for version, at in shown if (version.front_id, version.number, at) not in written]
 
 
 def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
+    once = [(version, version.live_from or now) for version in _unwritten_fronts(since, now)]
     return [
         Event(
             kind=Kind.FRONT_LIVE,
             object_id=version.front_id,
             revision=version.number,
-            planned_at=version.live_from,
-            happened_at=version.live_from or now,
+            planned_at=at,
+            happened_at=at,
             payload=version.front.named,
         )
-        for version in _unwritten_fronts(since, now)
+        for version, at in [*once, *_unwritten_occurrences(since, now)]
     ]
 
 

@@ -24,6 +24,7 @@ from articles.fronts.manage import (
     newest_draft as newest_draft,
     open_front as open_front,
     publish_version as publish_version,
+    repeat_version as repeat_version,
     schedule_version as schedule_version,
     start_draft as start_draft,
     start_once as start_once,
@@ -40,6 +41,18 @@ from articles.fronts.operations import (
     place_article as place_article,
     texts_of as texts_of,
 )
+from articles.fronts.recurrence import (
+    DAYS as DAYS,
+    IfMissing as IfMissing,
+    IfTwice as IfTwice,
+    Recurrence as Recurrence,
+)
+from articles.fronts.recurring import (
+    end_rule as end_rule,
+    extend_rules as extend_rules,
+    skip_occurrence as skip_occurrence,
+    unskip_occurrence as unskip_occurrence,
+)
 from articles.fronts.shown import (
     ShownBlock as ShownBlock,
     ShownCard as ShownCard,
@@ -49,5 +62,6 @@ from articles.fronts.shown import (
     front_at as front_at,
     front_then as front_then,
     showed_image as showed_image,
+    shown_since as shown_since,
     shows_image as shows_image,
 )

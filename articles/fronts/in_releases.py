@@ -17,7 +17,7 @@ from articles.exceptions import BelongsToRelease, WrongState
 from articles.fronts.copies import copy_blocks
 from articles.fronts.locks import lock_front, locked_draft, unlive
 from articles.fronts.operations import texts_of
-from articles.models import Event, Front, FrontVersion, Release, has_readers
+from articles.models import Event, Front, FrontSeries, FrontVersion, Release, contains, has_readers
 from articles.permissions import PUBLISH, require
 from articles.review import discard_changes, needs_second_person, propose, refuse_sensitive, waits
 from articles.text import format_time_exactly
@@ -52,8 +52,10 @@ def join_release(version: FrontVersion, release: Release, *, by: Actor) -> None:
 def hold(version: FrontVersion, release: Release, *, by: Actor) -> None:
     """Store that a locked and approved version is a member of a release. Raises `WrongState`."""
     _refuse_second(version, release)
+    version.series.all().delete()
     version.status, version.release, version.live_from, version.edited_by = Status.IN_RELEASE, release, None, []
-    version.save(update_fields=["status", "release", "live_from", "edited_by", "updated_at"])
+    version.repeats = None
+    version.save(update_fields=["status", "release", "live_from", "repeats", "edited_by", "updated_at"])
     record_in_release(Action.ADD_FRONT, release, title=str(version), by=by, front_version=version.pk)
     purge(version.front)  # it may have had an instant of its own
 
@@ -101,7 +103,8 @@ def taken_by(version: FrontVersion, moment: datetime) -> FrontVersion | None:
     held = Q(status=Status.IN_RELEASE, release__in=Release.objects.scheduled(), release__publish_at=moment)
     if version.status == Status.IN_RELEASE:
         held &= Q(release__lt=version.release_id)
-    others = FrontVersion.objects.filter(Q(live_from=moment) | held, front=version.front_id)
+    recurring = Q(pk__in=FrontSeries.objects.filter(contains(moment), front=version.front_id).values("version"))
+    others = FrontVersion.objects.filter(Q(live_from=moment) | recurring | held, front=version.front_id)
     return others.exclude(pk=version.pk).order_by("number").first()
 
 
@@ -130,7 +133,7 @@ def roll_back_versions(release: Release, *, at: datetime, by: Actor) -> None:
 
 def _write_shown_again(front: Front, at: datetime) -> None:
     """Write the event that readers get an earlier version again, or the automatic front (revision 0)."""
-    number = FrontVersion.objects.live_since(at).filter(front=front).values_list("number", flat=True).first() or 0
+    number = FrontVersion.objects.live(at).filter(front=front).values_list("number", flat=True).first() or 0
     write_events([NewEvent(Event.Kind.FRONT_LIVE, front.pk, number, payload=front.named)])
 
 

@@ -15,9 +15,11 @@ from articles.audit import Action, Actor, record_beside
 from articles.exceptions import FrontInstantTaken, TooMany, WrongState
 from articles.fronts.automatic import automatic_blocks
 from articles.fronts.copies import copy_blocks, store_blocks
-from articles.fronts.in_releases import hold, purge, refuse_member, release_of, taken_by
+from articles.fronts.in_releases import hold, purge, refuse_member, release_of
 from articles.fronts.locks import lock_front, lock_version, locked_draft, unlive
 from articles.fronts.operations import texts_of
+from articles.fronts.recurrence import Recurrence
+from articles.fronts.recurring import forget_rule, occurrences_of, refuse_taken, store_rule
 from articles.limits import LABEL_LENGTH, MOST_DRAFTS
 from articles.models import Card, Channel, Front, FrontVersion, ProposedChange, Release
 from articles.permissions import PUBLISH, require
@@ -74,7 +76,7 @@ def start_draft(front: Front, *, like: FrontVersion | None = None, by: Actor) ->
         raise TooMany(
             _("A front has %(most)d drafts at most: delete those that you do not need.") % {"most": MOST_DRAFTS}
         )
-    like = like or FrontVersion.objects.live_since(read_database_clock()).filter(front=front).first()
+    like = like or front.versions.live(read_database_clock()).first()
     # The writers of what is not approved yet are those of a copy, too.
     writers = like.edited_by if like and like.status == Status.DRAFT else []
     version = front.versions.create(number=free_number(front), based_on=like, author_id=by.pk, edited_by=writers)
@@ -138,6 +140,16 @@ def schedule_version(version: FrontVersion, *, live_from: datetime, by: Actor) -
 
 
 @retried
+def repeat_version(version: FrontVersion, *, rule: Recurrence, by: Actor) -> None:
+    """Have readers get a version again and again, at each occurrence of a rule. Raises as `schedule_version` does.
+
+    Raises `MissingTime` or `DoubleTime` if a wall time does not exist, or exists twice, and the rule does not say what
+    to do then.
+    """
+    _give(version, None, by, rule=rule)
+
+
+@retried
 def publish_version(version: FrontVersion, *, by: Actor) -> None:
     """Have readers get a version now. Raises as `schedule_version` does."""
     _give(version, None, by)
@@ -156,26 +168,33 @@ def unschedule_version(version: FrontVersion, *, by: Actor) -> None:
     if version.status == Status.DRAFT:
         return
     was = {"live_from": version.live_from.isoformat()} if version.live_from else {}
+    forget_rule(version)
     version.status, version.live_from = Status.DRAFT, None
-    version.save(update_fields=["status", "live_from", "updated_at"])
+    version.save(update_fields=["status", "live_from", "repeats", "updated_at"])
     record_beside(Action.UNSCHEDULE_FRONT, title=str(version), by=by, front_version=version.pk, **was)
     purge(version.front)
 
 
-def _give(version: FrontVersion, moment: datetime | None, by: Actor) -> None:
+def _give(version: FrontVersion, moment: datetime | None, by: Actor, *, rule: Recurrence | None = None) -> None:
     require(PUBLISH, by)
+    lock_front(version.front)
     now = locked_draft(version)
     refuse_member(version)
     if moment is not None:
         refuse_past(moment, now, by=by)
-        _refuse_taken(version, moment)
+        refuse_taken(version, [moment])
     if not version.blocks.exists():
         raise WrongState(_("The front has no blocks yet."))
     refuse_sensitive(*texts_of(version))
+    if rule is not None:
+        moment = occurrences_of(version, rule, now)[0]
     if needs_second_person():
-        values = {"status": Status.SCHEDULED.value, "live_from": moment.isoformat() if moment else None}
+        repeats = {"repeats": rule.as_json()} if rule else {}
+        values = {"status": Status.SCHEDULED.value, "live_from": moment.isoformat() if moment else None, **repeats}
         discard_changes(version)
         propose(version, values, name=str(version), by=by, written_by=version.edited_by)
+    elif rule is not None:
+        store_rule(version, rule, now, by)
     else:
         _store_instant(version, moment, now, by)
 
@@ -185,10 +204,11 @@ def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime
     is_now = moment is None or moment <= now
     version.status, version.live_from = Status.SCHEDULED, now if moment is None else max(moment, now)
     version.edited_by, version.release = [], None
-    _refuse_taken(version, version.live_from)
+    forget_rule(version)
+    refuse_taken(version, [version.live_from])
     try:
         with savepoint():
-            version.save(update_fields=["status", "live_from", "edited_by", "release", "updated_at"])
+            version.save(update_fields=["status", "live_from", "repeats", "edited_by", "release", "updated_at"])
     except IntegrityError as error:  # another version has got this instant since
         raise FrontInstantTaken from error
     action = Action.PUBLISH_FRONT if is_now else Action.SCHEDULE_FRONT
@@ -196,15 +216,6 @@ def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime
         action, title=str(version), by=by, front_version=version.pk, live_from=version.live_from.isoformat()
     )  # fmt: skip
     purge(version.front)
-
-
-def _refuse_taken(version: FrontVersion, moment: datetime) -> None:
-    other = taken_by(version, moment)
-    if other is not None:
-        raise FrontInstantTaken(
-            _("Version %(number)d of this front goes live at the same time, %(time)s. Choose another time.")
-            % {"number": other.number, "time": format_time_exactly(moment)}
-        )
 
 
 @applies(ProposedChange.Subject.FRONT, FrontVersion, compare=lambda version, values: list(_compared(version, values)))
@@ -217,6 +228,9 @@ def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
     if values.get("release_id"):
         hold(version, release_of(values["release_id"]), by=by)
         return
+    if values.get("repeats"):
+        store_rule(version, Recurrence.of(values["repeats"]), now, by)
+        return
     wanted = values.get("live_from")
     _store_instant(version, datetime.fromisoformat(wanted).astimezone(UTC) if wanted else None, now, by)
 
@@ -228,7 +242,9 @@ def _compared(version: FrontVersion, values: Mapping[str, Any]) -> Iterable[Comp
     when = format_time_exactly(datetime.fromisoformat(wanted)) if wanted else _("at once")
     when = _("with the release “%(release)s”") % {"release": release} if release else when
     yield Comparison("live_from", _("live from"), "", when)
-    live = FrontVersion.objects.live_since(read_database_clock()).filter(front=version.front_id).first()
+    if values.get("repeats"):
+        yield Comparison("repeats", _("repeats"), "", str(Recurrence.of(values["repeats"])))
+    live = FrontVersion.objects.live(read_database_clock()).filter(front=version.front_id).first()
     old, new = (_texts_by_card(one) if one else {} for one in (live, version))
     for key in [*new, *(key for key in old if key not in new)]:
         before, after = old.get(key, ""), new.get(key, "")

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _, ngettext
 
 from articles.images import gather_covers
-from articles.models import Article, Block, Card, FrontVersion, Image, State, load_releases, state_at
+from articles.models import Article, Block, Card, FrontSeries, FrontVersion, Image, State, load_releases, state_at
 from articles.text import format_time_briefly
 from scheduling.database import read_database_clock
 
@@ -45,10 +45,12 @@ def preflight(version: FrontVersion, *, at: datetime | None = None) -> list[Card
 
 def _ends(version: FrontVersion, moment: datetime) -> datetime | None:
     """When the next version takes the place of this one, as far as it is known."""
-    later = FrontVersion.objects.filter(
-        front=version.front_id, status=FrontVersion.Status.SCHEDULED, live_from__gt=moment
-    )
-    return later.exclude(pk=version.pk).order_by("live_from").values_list("live_from", flat=True).first()
+    others = FrontVersion.objects.filter(front=version.front_id).exclude(pk=version.pk)
+    later = others.filter(status=FrontVersion.Status.SCHEDULED, live_from__gt=moment).order_by("live_from")
+    once = later.values_list("live_from", flat=True)[:1]
+    series = FrontSeries.objects.filter(front=version.front_id).exclude(version=version.pk)
+    recurring = (one.at for one in series.first_after(moment, limit=1))
+    return min([*filter(None, once), *recurring], default=None)
 
 
 def _marks_of_card(

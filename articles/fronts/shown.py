@@ -29,6 +29,7 @@ from articles.models import (
     Release,
     ReleaseMember,
     Tagging,
+    instant_of_microseconds,
 )
 from articles.text import base_language
 from scheduling.database import among, compiled_for, compiled_once, database_now, in_any
@@ -139,9 +140,18 @@ def front_then(then: datetime, *, language: str) -> ShownFront | None:
 
     None without a composed version then.
     """
-    version = FrontVersion.objects.live_since(then).filter(front__language=language, front__channel=None).first()
+    version = FrontVersion.objects.live(then).filter(front__language=language, front__channel=None).first()
     blocks = _of_version(version) if version else []
     return _compose(blocks, database_now(), then=then) if blocks else None
+
+
+def shown_since(shown: ShownFront) -> datetime | None:
+    """Since when readers have got what they get now."""
+    version = shown.version
+    if version.repeats is None:
+        return version.live_from
+    series = version.series.with_last(database_now()).order_by("-at").values_list("at", flat=True)
+    return instant_of_microseconds(series.first()) or version.live_from
 
 
 def shows_image(pk: UUID, now: Instant) -> str:
@@ -194,11 +204,11 @@ def _shown_times(card: Card, now: datetime) -> Sequence[datetime]:
 
 
 def _blocks_at(now: Instant, language: str, channel: int | None) -> QuerySet[Block]:
-    versions = FrontVersion.objects.live_since(now).filter(front__language=language, front__channel=channel)
+    fronts = Front.objects.filter(language=language, channel=channel)
     if channel is not None:
-        versions = versions.filter(front__channel__enabled=True)
-    newest = versions.values("pk")[:1]
-    return Block.objects.filter(version=newest).select_related("version__front").order_by("position")
+        fronts = fronts.filter(channel__enabled=True)
+    live = fronts.live_versions(now)[:1]
+    return Block.objects.filter(version=live).select_related("version__front").order_by("position")
 
 
 def _cards_of(now: Instant, version: int) -> QuerySet[Card]:

@@ -48,7 +48,17 @@ from articles.models.front import (
     Card as Card,
     Front as Front,
     FrontVersion as FrontVersion,
+    FrontVersionQuerySet as FrontVersionQuerySet,
     has_readers as has_readers,
+)
+from articles.models.front_series import (
+    MICROSECOND as MICROSECOND,
+    WEEK as WEEK,
+    FrontSeries as FrontSeries,
+    FrontSeriesQuerySet as FrontSeriesQuerySet,
+    Occurrence as Occurrence,
+    contains as contains,
+    instant_of_microseconds as instant_of_microseconds,
 )
 from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
 from articles.models.note import Note as Note

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -14,7 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.models.alert import Alert
 from articles.models.article import Article
-from articles.models.front import Card, FrontVersion, has_readers
+from articles.models.front import Card, FrontVersion, has_readers, is_live_version
+from articles.models.front_series import FrontSeries
 from articles.models.release import Release, ReleaseMember
 from articles.models.update import Update
 from scheduling.database import EpochMicroseconds, first_rows
@@ -48,11 +50,11 @@ class TimedRows:
     kind: ChangeKind
     rows: QuerySet[Any]
     column: str
-    noticed: Q = field(default_factory=Q)
+    noticed: Callable[[], Q] = Q
 
     def after(self, moment: datetime) -> QuerySet[Any]:
         """Those that readers notice after `moment`, soonest first."""
-        return self.rows.filter(self.noticed, **{f"{self.column}__gt": moment}).order_by(self.column)
+        return self.rows.filter(self.noticed(), **{f"{self.column}__gt": moment}).order_by(self.column)
 
 
 @dataclass(frozen=True)
@@ -96,23 +98,27 @@ def timed_rows() -> list[TimedRows]:
     # One for each status, because the index is sorted within a status only.
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     return [
-        *(TimedRows(K.LIVE, articles, "goes_live_at", out) for articles in visible),
-        *(TimedRows(K.UNPUBLISH, articles, "unpublish_at", over) for articles in visible),
+        *(TimedRows(K.LIVE, articles, "goes_live_at", lambda: out) for articles in visible),
+        *(TimedRows(K.UNPUBLISH, articles, "unpublish_at", lambda: over) for articles in visible),
         TimedRows(K.ALERT_BEGINS, Alert.objects.open(), "begins"),
         TimedRows(K.ALERT_ENDS, Alert.objects.open(), "ends"),
         TimedRows(K.UPDATE, Update.objects.filter(approved__isnull=False), "publish_at"),
         TimedRows(K.RELEASE, Release.objects.scheduled(), "publish_at"),
-        TimedRows(K.FRONT, FrontVersion.objects.filter(status=scheduled), "live_from", has_readers()),
-        TimedRows(K.CARD_SHOWN, Card.objects.all(), "shows_from", _on_a_live_front("shows_from")),
-        TimedRows(K.CARD_HIDDEN, Card.objects.all(), "shows_until", _on_a_live_front("shows_until")),
+        TimedRows(
+            K.FRONT, FrontVersion.objects.filter(status=scheduled, repeats__isnull=True), "live_from", has_readers
+        ),
+        TimedRows(K.CARD_SHOWN, Card.objects.all(), "shows_from", partial(_on_a_live_front, "shows_from")),
+        TimedRows(K.CARD_HIDDEN, Card.objects.all(), "shows_until", partial(_on_a_live_front, "shows_until")),
     ]
 
 
 def coming_changes(after: datetime, *, limit: int) -> list[ComingChange]:
-    """The first changes after `after`, soonest first: one statement, and one for each kind that is found."""
-    parts = (_keys(number, rows, after)[:limit] for number, rows in enumerate(timed_rows()))
-    found = sorted(first_rows(*parts), key=lambda row: (row[1], row[0], row[2]))[:limit]
-    kinds = [rows.kind for rows in timed_rows()]
+    """The first changes after `after`, soonest first: two statements, and one for each kind that is found."""
+    every = timed_rows()
+    parts = (_keys(number, rows, after)[:limit] for number, rows in enumerate(every))
+    kinds = [rows.kind for rows in every]
+    recurring = [(kinds.index(ChangeKind.FRONT), *one) for one in _recurring(after, limit)]
+    found = sorted([*first_rows(*parts), *recurring], key=lambda row: (row[1], row[0], row[2]))[:limit]
     wanted = defaultdict[type[models.Model], set[int]](set)
     for number, _at, pk in found:
         wanted[_MODELS[kinds[number]]].add(pk)
@@ -122,12 +128,15 @@ def coming_changes(after: datetime, *, limit: int) -> list[ComingChange]:
 
 
 def stops(after: datetime, *, limit: int) -> list[Stop]:
-    """The first instants after `after` at which the clock changes something: one statement."""
-    parts = (_numbers(number, rows, after)[:limit] for number, rows in enumerate(timed_rows()))
-    kinds = [rows.kind for rows in timed_rows()]
+    """The first instants after `after` at which the clock changes something: two statements."""
+    every = timed_rows()
+    parts = (_numbers(number, rows, after)[:limit] for number, rows in enumerate(every))
+    kinds = [rows.kind for rows in every]
     found = defaultdict[int, dict[ChangeKind, int]](dict)
     for number, at, count in first_rows(*parts):
         found[at][kinds[number]] = found[at].get(kinds[number], 0) + count
+    for at, _version in _recurring(after, limit):
+        found[at][ChangeKind.FRONT] = found[at].get(ChangeKind.FRONT, 0) + 1
     return [Stop(_instant(at), found[at]) for at in sorted(found)[:limit]]
 
 
@@ -173,6 +182,12 @@ def _numbers(number: int, rows: TimedRows, after: datetime) -> QuerySet[Any]:
     return found
 
 
+def _recurring(after: datetime, limit: int) -> list[tuple[int, int]]:
+    """The instants, in microseconds, and versions of the first occurrences of recurring versions of fronts."""
+    found = FrontSeries.objects.filter(has_readers()).first_after(after, limit=limit)
+    return [((one.at - _EPOCH) // timedelta(microseconds=1), one.version) for one in found]
+
+
 def _instant(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
@@ -187,8 +202,5 @@ def _in_release() -> Q:
 
 def _on_a_live_front(column: str) -> Q:
     """Whether the version of a card is the one that readers get then."""
-    at = OuterRef(column)
-    version = FrontVersion.objects.live_since(at).filter(pk=OuterRef("block__version"))
-    newer = FrontVersion.objects.live_since(OuterRef(OuterRef(column)))
-    newer = newer.filter(front=OuterRef("front"), live_from__gt=OuterRef("live_from"))
-    return Q(Exists(version.filter(~Exists(newer)).filter(has_readers())))
+    is_live = is_live_version(OuterRef("block__version"), OuterRef("block__version__front"), OuterRef(column))
+    return is_live & has_readers("block__version__")

@@ -9,17 +9,29 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery, Value
-from django.db.models.functions import Cast
+from django.db.models import BigIntegerField, Case, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce, Greatest
+from django.db.models.lookups import Exact, GreaterThan
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 
 from articles.addresses import page_address
 from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, MOST_SHOWN, SUMMARY_LENGTH, TITLE_LENGTH
 from articles.models.article import Article, Instant
 from articles.models.channel import Channel
+from articles.models.front_series import FrontSeries, instant_of_microseconds
 from articles.models.image import Image
 from articles.models.release import Release
 from articles.models.tag import Tag
+from scheduling.database import EpochMicroseconds
+
+
+class FrontQuerySet(models.QuerySet["Front"]):
+    """Queries for fronts. `now` is an aware datetime or `database_now()`."""
+
+    def live_versions(self, now: Instant) -> QuerySet[Any]:
+        """The id of the version that readers get of each front at `now`, or None."""
+        return self.annotate(live_version=live_version(OuterRef("pk"), now)).values("live_version")
 
 
 class Front(models.Model):
@@ -30,6 +42,8 @@ class Front(models.Model):
     channel = models.ForeignKey(
         Channel, on_delete=models.CASCADE, null=True, related_name="fronts", verbose_name=_("channel")
     )
+
+    objects = FrontQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("front")
@@ -58,31 +72,91 @@ class Front(models.Model):
         return {"front": self.slug, "url": self.get_absolute_url()}
 
 
-def has_readers() -> Q:
+def has_readers(prefix: str = "") -> Q:
     """Whether a version is one of the site, or of a channel that readers see."""
-    return Q(front__channel=None) | Q(front__channel__enabled=True)
+    return Q((f"{prefix}front__channel", None)) | Q((f"{prefix}front__channel__enabled", True))
 
 
 class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):
     """Queries for versions of fronts. `now` is an aware datetime or `database_now()`."""
 
-    def live_since(self, now: Instant) -> Self:
-        """The versions that readers get or have got at `now`, the newest first."""
+    def begun(self, now: Instant) -> Self:
+        """Those that readers have got by `now`, and that were not rolled back; recurring ones from their first time."""
         begun = self.filter(status=FrontVersion.Status.SCHEDULED, live_from__lte=now)
-        return begun.filter(Q(live_until=None) | Q(live_until__gt=now)).order_by("-live_from")
+        return begun.filter(Q(live_until=None) | Q(live_until__gt=now))
+
+    def to_come(self, now: Instant) -> Self:
+        """Those that readers get after `now`, or again."""
+        recurring = FrontSeries.objects.filter(last__gt=now)
+        coming = Q(live_from__gt=now) | Q(pk__in=recurring.values("version"))
+        return self.filter(coming, status=FrontVersion.Status.SCHEDULED)
 
     def with_states(self, now: Instant) -> Self:
-        """With `asked_at`, and the `shown` one of their front then, for `state`."""
-        newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
+        """With `asked_at`, the `shown` one of their front then, and the occurrences beside it, for `state`."""
         # MariaDB returns a plain parameter as a text.
         moment = models.DateTimeField()
         asked_at = Cast(Value(now, moment), moment) if isinstance(now, datetime) else now
-        return self.annotate(asked_at=asked_at, shown=Subquery(newest.values("pk")[:1]))
+        own = FrontSeries.objects.filter(version=OuterRef("pk"))
+        return self.annotate(
+            asked_at=asked_at,
+            shown=live_version(OuterRef("front"), now),
+            last_at=Subquery(own.with_last(now).order_by("-at").values("at")[:1]),
+            next_at=Subquery(own.with_next(now).order_by("at").values("at")[:1]),
+        )
 
     def live(self, now: Instant) -> Self:
         """The version of each front that readers get at `now`."""
-        newest = FrontVersion.objects.live_since(now).filter(front=OuterRef("front"))
-        return self.filter(pk=Subquery(newest.values("pk")[:1]))
+        return self.filter(pk__in=Front.objects.live_versions(now))
+
+
+def live_version(front: OuterRef, now: Any) -> Case:
+    """The id of the version that readers get of a front at `now`: that with the greatest instant that has come.
+
+    An index finds each of three candidates: with an instant of its own, of an occurrence in a series that goes on, and
+    of the last one in a series that is over.
+    """
+    once, over, running = _candidates(
+        FrontVersion.objects.filter(front=front), FrontSeries.objects.filter(front=front), now
+    )
+    once_at, over_at, running_at = _instants(once, over, running)
+    return Case(
+        When(GreaterThan(running_at, Greatest(once_at, over_at)), then=Subquery(running.values("version")[:1])),
+        When(GreaterThan(over_at, once_at), then=Subquery(over.values("version")[:1])),
+        default=Subquery(once.values("pk")[:1]),
+        output_field=BigIntegerField(),
+    )
+
+
+def is_live_version(version: OuterRef, front: OuterRef, now: OuterRef) -> Q:
+    """The condition that readers get this version of the front at an instant: it is the one that began last.
+
+    It compares instants, which no two versions of a front share: SQLite does not order by a column of an outer query.
+    """
+    versions, series = FrontVersion.objects.filter(pk=version), FrontSeries.objects.filter(version=version)
+    own = Greatest(*_instants(*_candidates(versions, series, now)))
+    all_versions, all_series = FrontVersion.objects.filter(front=front), FrontSeries.objects.filter(front=front)
+    newest = Greatest(*_instants(*_candidates(all_versions, all_series, now)))
+    return Q(GreaterThan(own, Value(_NEVER))) & Q(Exact(own, newest))
+
+
+def _candidates(versions: FrontVersionQuerySet, series: Any, now: Any) -> tuple[Any, Any, Any]:
+    """What began last: with an instant of its own, in a series that is over, and in one that goes on."""
+    over = series.filter(last__lte=now).order_by("-last")
+    return versions.begun(now).order_by("-live_from"), over, series.running(now).with_last(now).order_by("-at")
+
+
+def _instants(once: Any, over: Any, running: Any) -> tuple[Combinable, Combinable, Combinable]:
+    """When the first of each began."""
+    last = _first(over.values(instant=EpochMicroseconds("last")))
+    return _first(once.values(instant=EpochMicroseconds("live_from"))), last, _first(running.values("at"))
+
+
+_NEVER = -(2**62)
+
+
+def _first(rows: QuerySet[Any]) -> Combinable:
+    """The first of these instants; before all others without one."""
+    return Coalesce(Subquery(rows[:1]), Value(_NEVER), output_field=BigIntegerField())
 
 
 class FrontVersion(models.Model):
@@ -111,6 +185,9 @@ class FrontVersion(models.Model):
     number = models.PositiveIntegerField(_("number"))
     status = models.CharField(_("status"), max_length=20, choices=Status.choices, default=Status.DRAFT)
     live_from = models.DateTimeField(_("live from"), null=True, blank=True)
+    repeats = models.JSONField(
+        _("repeats"), null=True, blank=True, help_text=_("The rule of its occurrences; the first one is `live_from`.")
+    )
     live_until = models.DateTimeField(
         _("live until"), null=True, blank=True, help_text=_("When its release was rolled back.")
     )
@@ -157,8 +234,21 @@ class FrontVersion(models.Model):
             return self.State.DRAFT
         if row.shown == self.pk:
             return self.State.LIVE
+        return self.State.SCHEDULED if self.next_from else self.State.PAST
+
+    @property
+    def shown_since(self) -> datetime | None:
+        """The last instant from which readers have got it; of a version that was read `with_states`."""
+        return instant_of_microseconds(getattr(self, "last_at", None)) or self.live_from
+
+    @property
+    def next_from(self) -> datetime | None:
+        """The next instant from which readers get it; of a version that was read `with_states`."""
+        row: Any = self
+        if self.status != self.Status.SCHEDULED or self.live_from is None:
+            return None
         asked_at = row.asked_at if row.asked_at.tzinfo else row.asked_at.replace(tzinfo=UTC)
-        return self.State.SCHEDULED if self.live_from > asked_at else self.State.PAST
+        return instant_of_microseconds(row.next_at) or (self.live_from if self.live_from > asked_at else None)
 
     def is_live_at(self, now: datetime) -> bool:
         """Whether readers get it, or have got it, at `now`."""
@@ -242,7 +332,9 @@ class CardQuerySet(models.QuerySet["Card"]):
         """Cards of drafts, and of versions that readers get at `now` or will get."""
         live, versions = FrontVersion.objects.live(now), FrontVersion.objects.all()
         to_come = versions.exclude(Q(status=FrontVersion.Status.SCHEDULED) & Q(live_from__lte=now))
-        return self.filter(Q(block__version__in=live) | Q(block__version__in=to_come))
+        recurring = FrontSeries.objects.filter(last__gt=now)
+        used = Q(block__version__in=live) | Q(block__version__in=to_come)
+        return self.filter(used | Q(block__version__in=recurring.values("version")))
 
 
 class Card(Placed):

@@ -42,7 +42,9 @@ def hold(apps: Apps, taken: datetime, now: datetime) -> dict[str, dict[int, date
     for name, kind in _KINDS.items():
         if kind.model in models:
             span = {f"{kind.column}__gt": taken, f"{kind.column}__lte": now}
-            rows = models[kind.model]._default_manager
+            rows = models[kind.model]._default_manager.all()
+            if any(field.name == "repeats" for field in models[kind.model]._meta.get_fields()):
+                rows = rows.filter(repeats__isnull=True)  # recurring ones go on by their rules
             found[name] = dict(rows.filter(**kind.timed, **span).values_list("pk", kind.column))
             rows.filter(pk__in=among(found[name])).update(**kind.held)
     return found

@@ -66,7 +66,8 @@ class EpochMicroseconds(Func):
         """SQLite stores text, which has no fraction if that is zero."""
         whole = "CAST(STRFTIME('%%%%s', SUBSTR(%(expressions)s, 1, 19)) AS INTEGER) * 1000000"
         fraction = "CAST(SUBSTR(%(expressions)s || '.000000', 21, 6) AS INTEGER)"
-        return self.as_sql(compiler, connection, template=f"({whole} + {fraction})", **extra)
+        sql, parameters = self.as_sql(compiler, connection, template=f"({whole} + {fraction})", **extra)
+        return sql, [*parameters, *parameters]  # the expression stands there twice
 
 
 _instant: ContextVar[datetime | None] = ContextVar("instant", default=None)

@@ -297,6 +297,12 @@ def front_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_front_versions_preflight", draft, None, 200
     yield "desk_front_versions_schedule", draft, {"live_from": NOON}, 200
     yield "desk_front_versions_unschedule", draft, None, 200
+    weekly = {"days": ["sun"], "time": "06:00", "zone": "Europe/Berlin", "starts": "2031-01-01"}
+    yield "desk_front_versions_repeat", draft, weekly, 200
+    yield "desk_front_versions_skip", draft, {"day": "2031-01-05"}, 200
+    yield "desk_front_versions_unskip", draft, {"day": "2031-01-05"}, 200
+    yield "desk_front_versions_end", draft, {"until": "2031-03-02"}, 200
+    yield "desk_front_versions_unschedule", draft, None, 200
     yield "desk_front_versions_publish", draft, None, 200
     yield "desk_front_versions_list", front, None, 200
     yield "desk_front_versions_retrieve", draft, None, 200

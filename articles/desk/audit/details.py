@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.audit import FIRST_STAGE_AGAIN, WENT_LIVE_OVER
-from articles.fronts import OperationKind
+from articles.fronts import OperationKind, Recurrence
 from articles.models import Article, AuditEntry, Image, ProposedChange, ReleaseMember, named
 from articles.text import format_time_exactly
 from articles.workflow import VERDICTS
@@ -155,6 +155,8 @@ _DETAILS: Mapping[str, tuple[str | Promise, Reader]] = {
     "assigned": (_("owner"), _users),
     "based_on": (_("from version"), str),
     "live_from": (_("live from"), _time),
+    "repeats": (_("repeats"), lambda stored: str(Recurrence.of(stored))),
+    "day": (_("day"), str),
     "operations": (_("done"), _operations),
     "author": (_("author"), _users),
     "about": (_("kind"), lambda value: str(ProposedChange.Subject(value).label)),

@@ -42,3 +42,12 @@ class Collector(ABC):
     @abstractmethod
     def put(self, rows: QuerySet[Row], time: str, entry: Callable[[Row, Collector], CalendarEntry]) -> None:
         """Add an entry for each of `rows` whose field `time` is in the period; a constant number of queries."""
+
+    @property
+    @abstractmethod
+    def period(self) -> tuple[datetime, datetime]:
+        """From when until when entries are wanted."""
+
+    @abstractmethod
+    def add(self, entry: CalendarEntry) -> None:
+        """Add an entry in the period that is computed, not stored."""

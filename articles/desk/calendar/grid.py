@@ -86,6 +86,17 @@ class Sheet(Collector):
         for row in rows.filter(pk__in=among(shown)) if shown else ():
             shown[row.pk].entries.append(entry(row, self))
 
+    @property
+    def period(self) -> tuple[datetime, datetime]:
+        """All slots."""
+        return self._start, self._ends[-1]
+
+    def add(self, entry: CalendarEntry) -> None:
+        """Count it, and show it until `fold`."""
+        slot = self.slots[bisect_right(self._ends, entry.at)]
+        slot.total += 1
+        slot.entries.append(entry)
+
     def fold(self) -> None:
         """Reduce each slot to its first entries, overdue ones first and past ones last; call after all sources."""
         for slot in self.slots:

@@ -43,6 +43,15 @@ class FeedCollector(Collector):
         behind = rows.filter(**{f"{time}__gte": self.now - BACK, f"{time}__lt": self.now}).order_by(f"-{time}", "-pk")
         self.entries += [entry(row, self) for row in (*ahead[:MAX_EVENTS], *behind[:MAX_EVENTS])]
 
+    @property
+    def period(self) -> tuple[datetime, datetime]:
+        """The range of the feed."""
+        return self.now - BACK, self.now + AHEAD
+
+    def add(self, entry: CalendarEntry) -> None:
+        """Add it."""
+        self.entries.append(entry)
+
 
 def feed(choice: Choice, *, by: Actor, now: datetime) -> bytes:
     """The file for `by`, in UTC."""

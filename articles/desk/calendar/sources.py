@@ -15,7 +15,9 @@ from articles.desk.calendar.entries import CalendarEntry, EntryKind, Mark, label
 from articles.desk.calendar.reschedule import Moment
 from articles.models import (
     GOES_LIVE_COLUMNS,
+    MICROSECOND,
     Article,
+    FrontSeries,
     FrontVersion,
     Release,
     ReleaseMember,
@@ -89,7 +91,14 @@ def fronts(collector: Collector) -> None:
         return
     rows = FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED).select_related("front__channel", "author")
     channel = collector.choice.channel
-    collector.put(rows.filter(front__channel=int(channel)) if channel else rows, "live_from", _front)
+    rows = rows.filter(front__channel=int(channel)) if channel else rows
+    collector.put(rows.filter(repeats__isnull=True), "live_from", _front)
+    begin, end = collector.period
+    found = FrontSeries.objects.all().between(begin - MICROSECOND, end - MICROSECOND)
+    versions = rows.in_bulk({one.version for one in found}) if found else {}
+    for one in found:
+        if one.version in versions:
+            collector.add(_front(versions[one.version], collector, at=one.at))
 
 
 SOURCES: tuple[Callable[[Collector], None], ...] = (
@@ -172,13 +181,14 @@ def release_entry(release: Release, collector: Collector) -> CalendarEntry:
     )
 
 
-def _front(version: FrontVersion, collector: Collector) -> CalendarEntry:
+def _front(version: FrontVersion, collector: Collector, at: datetime | None = None) -> CalendarEntry:
     """A version of a front, which no worker needs to put live; its own page gives it another instant."""
-    at, front = version.live_from or collector.now, version.front
+    occurrence = f"{at:%Y%m%dT%H%M%S}:" if at else ""
+    at, front = at or version.live_from or collector.now, version.front
     is_over = at <= collector.now
     address = reverse("admin:articles_front_change", args=[front.pk])
     return CalendarEntry(
-        key=f"front:{version.pk}",
+        key=f"front:{occurrence}{version.pk}",
         kind=EntryKind.FRONTED if is_over else EntryKind.FRONT,
         at=at,
         title=str(front),

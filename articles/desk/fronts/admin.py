@@ -23,10 +23,18 @@ from articles import fronts, releases
 from articles.desk.following import answer_unchanged
 from articles.desk.fronts.buttons import operation_of
 from articles.desk.fronts.forms import BlockForm, CardForm, ChannelFrontForm, FrontReleaseForm, FrontTimeForm, PartForm
-from articles.desk.fronts.page import VERSION_BADGES, Editor, chosen_version, following_of, instant_of
+from articles.desk.fronts.page import (
+    VERSION_BADGES,
+    Editor,
+    chosen_version,
+    coming_version,
+    following_of,
+    instant_of,
+)
+from articles.desk.fronts.recurring import DayForm, EndForm, RepeatForm
 from articles.desk.parse import number_or_zero
-from articles.exceptions import ArticleError, FrontConflict, FrontGone
-from articles.fronts import Operation, OperationKind
+from articles.exceptions import ArticleError, DoubleTime, FrontConflict, FrontGone, MissingTime
+from articles.fronts import Operation, OperationKind, Recurrence
 from articles.models import Article, Block, Card, Channel, Front, FrontVersion, named, state_at
 from articles.pages import uncached
 from articles.permissions import PUBLISH, allows, reads_articles
@@ -60,6 +68,10 @@ class FrontAdmin(ModelAdmin):
             at("version/<int:pk>/card/<uuid:uuid>/", self.card, "front_card"),
             at("version/<int:pk>/block/<uuid:uuid>/", self.block, "front_block"),
             at("version/<int:pk>/schedule/", require_POST(self.schedule), "front_schedule"),
+            at("version/<int:pk>/repeat/", require_POST(self.repeat), "front_repeat"),
+            at("version/<int:pk>/skip/", require_POST(self.skip), "front_skip"),
+            at("version/<int:pk>/unskip/", require_POST(self.unskip), "front_unskip"),
+            at("version/<int:pk>/end/", require_POST(self.end), "front_end"),
             at("version/<int:pk>/publish/", require_POST(self.publish), "front_publish"),
             at("version/<int:pk>/release/", require_POST(self.join), "front_join"),
             at("version/<int:pk>/unschedule/", require_POST(self.unschedule), "front_unschedule"),
@@ -228,6 +240,44 @@ class FrontAdmin(ModelAdmin):
             return self._page(request, version.front, version, status=400, time_form=form)
         return self._apply(request, version, fronts.schedule_version, **form.cleaned_data)
 
+    def repeat(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Give the version to readers at each time of a rule."""
+        self._require(request)
+        version, form = self._version(request, pk), RepeatForm(request.POST)
+        if form.is_valid():
+            try:
+                fronts.repeat_version(version, rule=form.rule(), by=request.user)
+            except (MissingTime, DoubleTime) as refusal:
+                form.refuse(refusal)
+            except ArticleError as refusal:
+                return self._refused(request, version.front, version, refusal, repeat_form=form)
+            else:
+                return self._done(request, version)
+        return self._page(request, version.front, version, status=400, repeat_form=form)
+
+    def skip(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Leave out a day of the rule."""
+        return self._on_day(request, pk, fronts.skip_occurrence)
+
+    def unskip(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Have a skipped day again."""
+        return self._on_day(request, pk, fronts.unskip_occurrence)
+
+    def _on_day(self, request: HttpRequest, pk: int, change: Callable[..., None]) -> HttpResponse:
+        self._require(request)
+        form = DayForm(request.POST)
+        if not form.is_valid():
+            raise Http404
+        return self._apply(request, self._version(request, pk), change, **form.cleaned_data)
+
+    def end(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """End the rule, on a day or now."""
+        self._require(request)
+        version, form = self._version(request, pk), EndForm(request.POST)
+        if not form.is_valid():
+            return self._page(request, version.front, version, status=400, end_form=form)
+        return self._apply(request, version, fronts.end_rule, **form.cleaned_data)
+
     def publish(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Give the version to readers now."""
         return self._apply(request, self._version(request, pk), fronts.publish_version)
@@ -263,7 +313,8 @@ class FrontAdmin(ModelAdmin):
         """The version as readers would see it, at its instant or now."""
         version = self._version(request, pk)
         front = version.front
-        moment = max(instant_of(version) or read_database_clock(), read_database_clock())
+        now = read_database_clock()
+        moment = max(instant_of(version, now) or now, now)
         with timezone.override(timezone.get_default_timezone()), override(front.language):
             title = front.channel.name if front.channel else gettext("Latest news")
             context = {
@@ -342,6 +393,9 @@ class FrontAdmin(ModelAdmin):
             change(version, by=request.user, **values)
         except ArticleError as refusal:
             return self._refused(request, version.front, version, refusal)
+        return self._done(request, version)
+
+    def _done(self, request: HttpRequest, version: FrontVersion) -> HttpResponse:
         self.message_user(request, _outcome(version), messages.SUCCESS)
         return redirect(_address(version.front, version.number))
 
@@ -407,8 +461,8 @@ def _listed(front: Front, now: Any) -> dict[str, Any]:
     return {
         "front": front,
         "language": dict(settings.LANGUAGES).get(front.language, front.language),
-        "live": timed.filter(live_from__lte=now).order_by("-live_from").first(),
-        "next": timed.filter(live_from__gt=now).order_by("live_from").first(),
+        "live": versions.live(now).first(),
+        "next": coming_version(timed, now),
         "drafts": [(draft, VERSION_BADGES[draft.state], named(draft.author)) for draft in drafts],
         "waits": any(waits(draft) for draft in drafts),
     }
@@ -441,6 +495,8 @@ def _outcome(version: FrontVersion) -> str:
         return gettext("Readers see this version with the release “%(release)s”.") % {"release": version.release}
     if version.live_from is None:
         return gettext("It is a draft again.")
+    if version.repeats is not None:
+        return gettext("Readers see this version: %(rule)s.") % {"rule": Recurrence.of(version.repeats)}
     if version.live_from <= read_database_clock():
         return gettext("Readers see this version now.")
     return gettext("Readers see this version from %(time)s on.") % {"time": format_time_exactly(version.live_from)}

@@ -20,6 +20,7 @@ from articles.desk.articles.changelist import BADGES
 from articles.desk.following import Following, next_change, version_of
 from articles.desk.fronts.buttons import button
 from articles.desk.fronts.forms import FrontReleaseForm, FrontTimeForm
+from articles.desk.fronts.recurring import recurring_context, repeat_form
 from articles.desk.parse import instant
 from articles.fronts import CardMark, OperationKind, ShownCard, compose, preflight
 from articles.images import gather_covers
@@ -28,7 +29,9 @@ from articles.models import (
     Block,
     Card,
     Front,
+    FrontSeries,
     FrontVersion,
+    FrontVersionQuerySet,
     Image,
     ReaderState,
     Release,
@@ -171,12 +174,15 @@ class Editor:
             "may": may,
             "editable": editable,
             "is_waiting": is_waiting,
+            "now": self.now,
             "tabs": [row for row in rows if row.state != FrontVersion.State.PAST],
             "history": [(row, archive_address(row, rows, self.now)) for row in rows],
             "parts": list(self.parts()) if version else [],
             "lists": self.lists() if editable else None,
             "release_form": self.release_form() if editable else None,
             "time_form": FrontTimeForm(initial={"live_from": self.suggested()}),
+            "repeat_form": repeat_form(version),
+            **recurring_context(version, self.now),
             "follow": following_of(self.request, self.front, version, self.now).as_json(),
             "moment": format_time_exactly(self.moment) if self.moment > self.now else "",
             "new_blocks": self.new_blocks(),
@@ -187,7 +193,7 @@ class Editor:
         """Whether its cards can be changed."""
         if version.status == FrontVersion.Status.DRAFT:
             return True
-        at = instant_of(version)
+        at = version.live_from if version.repeats else instant_of(version, self.now)
         return (at is None or at > self.now + timedelta(seconds=2)) and not needs_second_person()
 
     def release_form(self) -> FrontReleaseForm | None:
@@ -199,7 +205,8 @@ class Editor:
     def suggested(self) -> datetime | None:
         """The instant that is offered: its own, or that of the article from which the user came."""
         given = instant(self.request.GET.get("at", ""))
-        own = instant_of(self.version) if self.version else None
+        is_live = self.version is not None and self.version.state == FrontVersion.State.LIVE
+        own = instant_of(self.version, self.now) if self.version and not is_live else None
         return own or (given if given and given > self.now else None)
 
     def parts(self) -> Iterator[ShownPart]:
@@ -337,8 +344,11 @@ def archive_address(version: FrontVersion, rows: Iterable[FrontVersion], now: da
     return f"{address}?{urlencode({'language': version.front.language})}"
 
 
-def instant_of(version: FrontVersion) -> datetime | None:
-    """From when readers get it: its own instant, or that of its release."""
+def instant_of(version: FrontVersion, now: datetime) -> datetime | None:
+    """From when readers get it: its own instant, its next one if it recurs, or that of its release."""
+    if version.repeats is not None:
+        coming = version.series.all().first_after(now, limit=1)
+        return coming[0].at if coming else version.live_from
     if version.status != FrontVersion.Status.IN_RELEASE:
         return version.live_from
     release = version.release
@@ -358,16 +368,24 @@ def chosen_version(front: Front, number: int, now: datetime) -> FrontVersion | N
         return rows.filter(number=number).first()
     draft = rows.filter(status=FrontVersion.Status.DRAFT).order_by("-number").first()
     timed = rows.filter(status=FrontVersion.Status.SCHEDULED)
-    to_come = timed.filter(live_from__gt=now).order_by("live_from").first()
     held = rows.filter(status=FrontVersion.Status.IN_RELEASE).order_by("-number").first()
-    return draft or to_come or held or timed.order_by("-live_from").first()
+    newest = timed.filter(repeats__isnull=True).order_by("-live_from")
+    return draft or coming_version(timed, now) or held or rows.live(now).first() or newest.first()
+
+
+def coming_version(rows: FrontVersionQuerySet, now: datetime) -> FrontVersion | None:
+    """The one of these versions, read `with_states`, that readers get next."""
+    once = rows.filter(live_from__gt=now, repeats__isnull=True).order_by("live_from")[:1]
+    found = [*once, *rows.to_come(now).filter(repeats__isnull=False)]
+    return min(found, key=lambda version: version.next_from or now, default=None)
 
 
 def following_of(request: HttpRequest, front: Front, version: FrontVersion | None, now: datetime) -> Following:
     """When the open page asks again, and for what."""
-    columns = ("pk", "status", "live_from", "edits", "live_until", "release__status", "release__publish_at")
+    columns = ("pk", "status", "live_from", "edits", "live_until", "repeats", "release__status", "release__publish_at")
     versions = front.versions.order_by("pk").values_list(*columns)
     times = [at for row in versions for at in (row[2], row[-1])]
+    recurring = FrontSeries.objects.filter(front=front.pk or 0).first_after(now, limit=1)
     chosen = version.pk if version else 0
     cards = Card.objects.filter(block__version=chosen)
     windows = [at for pair in cards.values_list("shows_from", "shows_until") for at in pair]
@@ -381,8 +399,8 @@ def following_of(request: HttpRequest, front: Front, version: FrontVersion | Non
     query = urlencode({**({"version": version.number} if version else {}), **asked})
     return Following(
         url=f"{address}?{query}",
-        version=version_of(request.user.pk, chosen, is_waiting, list(versions), states, past),
-        next=next_change(now, [*times, *windows, *of_articles]),
+        version=version_of(request.user.pk, chosen, is_waiting, list(versions), states, past, recurring),
+        next=next_change(now, [*times, *windows, *of_articles, *(one.at for one in recurring)]),
         poll=POLL,
     )
 

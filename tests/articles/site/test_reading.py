@@ -14,7 +14,7 @@ from django.db import connection, models
 from django.test import Client
 
 from articles import publishing, releases
-from articles.models import Article, Correction, FrontVersion, Release, ReleaseMember, Update
+from articles.models import Article, Correction, FrontSeries, FrontVersion, Release, ReleaseMember, Update
 from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, make_article, make_front, make_release, make_user, soon
 from tests.articles.releases.test_by_clock import Newsroom, differences, seen
@@ -74,6 +74,7 @@ def shift(passed: timedelta) -> None:
         (Update, ("publish_at",)),
         (Release, ("publish_at",)),
         (FrontVersion, ("live_from",)),
+        (FrontSeries, ("first", "last")),
     ):
         values: dict[str, Any] = {name: models.F(name) - passed for name in names}
         models.QuerySet(model).update(**values)

@@ -11,8 +11,9 @@ from random import Random
 
 import pytest
 
-from articles import publishing, releases
-from articles.models import Article, ArticleQuerySet, Release, ReleaseMember, Update
+from articles import fronts, publishing, releases
+from articles.fronts import Recurrence
+from articles.models import Article, ArticleQuerySet, FrontVersion, Release, ReleaseMember, Update
 from articles.site import sitemaps
 from scheduling.workers.worker import Worker
 from tests.articles.factories import EARLY, make_article, make_front, make_release, sitemap_of, soon
@@ -34,7 +35,16 @@ class Schedule:
         self.random, self.newsroom, self.begin = Random(seed), Newsroom(), soon()  # noqa: S311 (drawn, not secret)
         self.free = [self.newsroom.live(f"Live headline {number}", hours=-5) for number in range(4)]
         self.instants: set[int] = set()
-        kinds = (self.article, self.update, self.end, self.embargo, self.release, self.failing_release, self.front)
+        kinds = (
+            self.article,
+            self.update,
+            self.end,
+            self.embargo,
+            self.release,
+            self.failing_release,
+            self.front,
+            self.recurring,
+        )
         for number, kind in enumerate(self.random.choices(kinds, k=5)):
             kind(number)
 
@@ -91,6 +101,22 @@ class Schedule:
     def front(self, number: int) -> None:
         """A composed front takes the place of the automatic one."""
         make_front(self.live(), live_from=self.draw(), language=self.random.choice(["en", "zh-hans"]))
+
+    def recurring(self, number: int) -> None:
+        """A composed front recurs, perhaps not the first time."""
+        moment, language = self.draw(), self.random.choice(["en", "zh-hans"])
+        version = make_front(self.live(), live_from=moment, language=language)
+        FrontVersion.objects.filter(pk=version.pk).update(status=FrontVersion.Status.DRAFT, live_from=None)
+        skipped = self.random.random() < 0.3
+        rule = Recurrence(
+            days=tuple(range(7)),
+            wall=moment.time(),
+            zone="UTC",
+            starts=moment.date(),
+            skipped=frozenset([moment.date()] if skipped else []),
+        )
+        version.refresh_from_db()
+        fronts.repeat_version(version, rule=rule, by=self.newsroom.irene)
 
     def addresses(self) -> list[str]:
         """Lists, feeds, sitemaps, API and some articles."""
