@@ -161,6 +161,7 @@ _SOUND: dict[Area, Callable[[], str]] = {
     Area.WORKERS: lambda: _("Workers are running, and no task is overdue."),
     Area.CRON: _cron_text,
     Area.CDN: _cdn_text,
+    Area.WEBHOOKS: lambda: _("No event for webhooks was lost."),
     Area.MAIL: lambda: _("Mails are sent by %(host)s.") % {"host": settings.EMAIL_HOST},
     Area.KEYS: lambda: _("The secret key is strong, and files with secrets are private."),
     Area.DISK: surroundings.free_space,
