@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from html import unescape
 from itertools import zip_longest
 
+import nh3
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.functional import Promise
@@ -26,13 +27,15 @@ _READ = 120
 
 _ALIKE = 0.75
 
-_MAIN = re.compile(r"(?s)<main\b[^>]*>(.*)</main>")
-_UNSEEN = re.compile(r"(?s)<(script|style|svg|template)\b.*?</\1>|<!--.*?-->")
-_BLOCK = re.compile(
-    r"</?(?:article|aside|blockquote|div|dd|dl|dt|figcaption|figure|footer|form|h\d|header|li|nav|ol|p|section|table|td"
-    r"|th|tr|ul|br|hr)\b[^>]*>"
+_BLOCKS = frozenset(
+    ("article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "footer", "form", "h1")
+    + ("h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "section", "table", "td", "th")
+    + ("tr", "ul")
 )
-_TAG = re.compile(r"<[^>]+>")
+"""Tags that begin or end a line."""
+
+_UNSEEN = frozenset({"script", "style", "svg", "template"})
+_TAG = re.compile(r"</?[a-z0-9]+>")  # of sanitised HTML without attributes, in which texts have no "<"
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,17 @@ def lines_of(response: HttpResponse) -> list[str]:
     text = response.content.decode(response.charset)
     kind = response.headers.get("Content-Type", "")
     if kind.startswith("text/html"):
-        main = _MAIN.search(text)
-        text = _TAG.sub("", _BLOCK.sub("\n", _UNSEEN.sub("", main[1] if main else text)))
-        text = unescape(text)
+        text = _text_of_page(text)
     elif "json" in kind:
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     else:
         text = text.replace("><", ">\n<")
     lines = (" ".join(line.split()) for line in text.splitlines())
     return [line for line in lines if line]
+
+
+def _text_of_page(page: str) -> str:
+    # By an HTML parser, which takes linear time, as expressions for elements and comments do not.
+    shown = nh3.clean(page, tags=set(_BLOCKS), clean_content_tags=set(_UNSEEN), attributes={"*": set()})
+    main = shown.partition("<main>")[2].rpartition("</main>")[0]
+    return unescape(_TAG.sub("\n", main or shown))

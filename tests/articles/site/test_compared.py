@@ -37,6 +37,7 @@ def test_what_appears_goes_and_changes_is_shown_side_by_side_as_text(newsroom: N
     shown = " ".join(f"{what}: {old}|{new}" for what, old, new in sorted(rows(page.text)))
     assert "Appears: |Coming headline" in shown and "Goes: Linking" in shown and "Changes: Old headline" in shown
     assert "Harbour opens" not in shown, "what stays is left out"
+    assert "&lt;" not in shown, "texts alone, without elements and their attributes"
     article = rows(desk.get(f"{at(newsroom.old.get_absolute_url(), later)}&with=now").text)
     assert any("It was &lt;wrong&gt;." in new for _what, _old, new in article)
     for address in ("/feed/", "/sitemap.xml", "/api/v1/articles/", "/search/?q=coming", "/article/1000000/x/"):
