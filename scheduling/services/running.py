@@ -410,10 +410,11 @@ def _run_together(found: Handler, tasks: Sequence[TaskInfo]) -> Mapping[int, Ver
 def _run_apart(found: Handler, tasks: Sequence[TaskInfo], *, beat: Callable[[], None]) -> Mapping[int, Verdict]:
     """The verdicts for a batch that has failed: `Fail` for the tasks that raise, each of which leaves nothing."""
     middle = len(tasks) // 2
-    halves = tasks[:middle], tasks[middle:]
-    return {
-        task_id: verdict for half in halves if half for task_id, verdict in _run_part(found, half, beat=beat).items()
-    }
+    first, rest = tasks[:middle], tasks[middle:]
+    verdicts = dict(_run_part(found, first, beat=beat)) if first else {}
+    # Where the first half does not fail, the rest does: to run it as a whole would be in vain.
+    is_known_to_fail = len(rest) > 1 and not any(isinstance(verdict, Fail) for verdict in verdicts.values())
+    return verdicts | dict((_run_apart if is_known_to_fail else _run_part)(found, rest, beat=beat))
 
 
 def _run_part(found: Handler, tasks: Sequence[TaskInfo], *, beat: Callable[[], None]) -> Mapping[int, Verdict]:
