@@ -13,6 +13,7 @@ CHAOS_FAULTS ?=
 CLUSTER_SECONDS ?= 120
 CLUSTER_SEED ?=
 API_REQUESTS ?= 100
+ATTACK_SECONDS ?= 60
 GROWTH_INPUTS ?= 20000
 API_SEED ?= 1
 MODEL_EXAMPLES ?= 500
@@ -24,7 +25,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload mutants fuzz previews growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
+.PHONY: help run test test-fast lint bench bench-short chaos recovery overload attacks mutants fuzz previews growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
 
 help:  ## this list
 	@sed -n -e 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' -e 's/^#: \(.*\)/\n\1/p' $(MAKEFILE_LIST) | expand -t 18
@@ -73,6 +74,10 @@ recovery: packages .venv/test  ## how soon work goes on after each of twelve fau
 
 overload: packages .venv/test  ## OVERLOAD_ARTICLES=100000 go live in one instant while readers read and editors edit
 	OVERLOAD_ARTICLES=$(OVERLOAD_ARTICLES) $(BIN)/pytest -s -m overload tests/chaos
+
+attacks: packages .venv/test  ## ATTACK_SECONDS=60 of expensive requests by 10 clients, and the cost of each alone; writes var/attacks.md
+	@mkdir -p var && rm -f var/attacks.md
+	ATTACK_SECONDS=$(ATTACK_SECONDS) $(BIN)/pytest -s -m attacks tests/attacks
 
 mutants: packages .venv/test  ## the fault proof without each guard of docs/proof.md: it must fail
 	$(BIN)/pytest -s -m mutants tests/chaos

@@ -53,6 +53,7 @@ OF_OTHER_TARGETS = (
     "clusters",
     "model",
     "upgrades",
+    "attacks",
 )
 """Markers of tests that `make test` leaves out."""
 
