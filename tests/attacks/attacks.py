@@ -14,6 +14,7 @@ from PIL import Image
 from tests.attacks.site import PASSAGE, Site
 
 NESTED = 110_000
+FORM_SIZE = 200_000
 TOKEN = "/api/v1/token/"
 ARTICLES = "/api/v1/desk/articles/"
 BOUNDARY = "attack"
@@ -72,8 +73,15 @@ def _of_the_author(site: Site) -> Iterator[Attack]:
         yield Attack("S2", f"{name}, on screen", f"/admin/articles/article/{article}/revisions/2/", headers=session)
     noted = site.article(f"<p>{PASSAGE * 60}</p>")
     site.add_notes(noted, 50)
+    plain = site.article(f"<p>{PASSAGE * 60}</p>")
+    yield Attack(
+        "", "the form without notes", f"/admin/articles/article/{plain}/change/", headers=session, shows=FORM_SIZE
+    )
     yield Attack("S3", "50 notes by API", f"{ARTICLES}{noted}/notes/", headers=token)
-    yield Attack("S3", "50 notes beside the form", f"/admin/articles/article/{noted}/change/", headers=session)
+    yield Attack(
+        "S3", "50 notes beside the form", f"/admin/articles/article/{noted}/change/", headers=session, shows=FORM_SIZE
+    )
+    yield Attack("", "the list without words", "/admin/articles/article/", headers=session)
     words = "+".join(f"w{n}" for n in range(800))
     yield Attack("S4", "words in the list", f"/admin/articles/article/?q={words}", headers=session)
     yield Attack("S4", "words in the list by API", f"{ARTICLES}?search={words}", headers=token)
