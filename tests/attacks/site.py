@@ -84,7 +84,9 @@ class Site:
     @property
     def seconds(self) -> float:
         """Processor time of the web server and of MariaDB so far."""
-        return sum(_seconds(pid) for pid in [self.web.pid, *self.web.children(), self.stand.mariadb.process.pid])
+        database = self.stand.mariadb.process
+        assert database is not None
+        return sum(_seconds(pid) for pid in [self.web.pid, *self.web.children(), database.pid])
 
     @property
     def memory(self) -> int:
