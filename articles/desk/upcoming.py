@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 
 from articles.limits import TIME_LENGTH
 from articles.models import Alert, ChangeKind, ComingChange, FrontVersion, Release, coming_changes, number_at
-from articles.permissions import reads_articles
+from articles.permissions import PUBLISH, allows, reads_articles
 from articles.publishing import may_share
 from articles.text import wall_clock, zone_label
 from scheduling.database import NoTimeZone, OutOfRange, read_database_clock, storable
@@ -38,6 +38,7 @@ class Upcoming:
     """A change as users see it."""
 
     change: ComingChange
+    opens_alerts: bool = True  #: whether the user may see the page of an alert; otherwise its article's is linked
 
     @property
     def at(self) -> datetime:
@@ -71,7 +72,8 @@ class Upcoming:
         """Its page in the admin."""
         if (version := self._version) is not None:
             return f"{reverse('admin:articles_front_change', args=[version.front_id])}?version={version.number}"
-        subject = self.change.subject if isinstance(self.change.subject, Alert) else self.subject
+        is_alert = self.opens_alerts and isinstance(self.change.subject, Alert)
+        subject = self.change.subject if is_alert else self.subject
         return reverse(f"admin:articles_{subject._meta.model_name}_change", args=[subject.pk])
 
     @property
@@ -104,7 +106,8 @@ def upcoming(user: Any, after: datetime, *, limit: int) -> list[Upcoming]:
 
 def _known_to(user: Any, changes: list[ComingChange]) -> list[Upcoming]:
     sees_releases = user.has_perm("articles.view_release")
-    return [Upcoming(change) for change in changes if sees_releases or change.kind is not ChangeKind.RELEASE]
+    shown = (change for change in changes if sees_releases or change.kind is not ChangeKind.RELEASE)
+    return [Upcoming(change, opens_alerts=allows(PUBLISH, user)) for change in shown]
 
 
 @never_cache

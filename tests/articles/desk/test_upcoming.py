@@ -111,3 +111,5 @@ def test_who_may_not_read_articles_or_releases_does_not_see_them_here(base: date
         page = desk.get(NEXT)
         assert (page.status_code == 200, listed(page.text)) == (bool(rows), rows)
         assert "Budget day" not in page.text
+        links = set(re.findall(r'<a href="(/admin/articles/[^"]+)"', page.text))
+        assert bool(links) == bool(rows) and {desk.get(link).status_code for link in links} <= {200}
