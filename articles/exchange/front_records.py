@@ -15,13 +15,15 @@ from django.utils.translation import gettext as _
 
 from articles import fronts
 from articles.audit import Action, record_beside
-from articles.exceptions import NotEditable, SensitiveText
+from articles.exceptions import ArticleError, FrontInstantTaken, NotEditable, SensitiveText
 from articles.exchange import fields as read, inner
 from articles.exchange.digest import NEW_CHANNEL
 from articles.exchange.external_id import articles_by_id
+from articles.exchange.front_rules import rule_in
 from articles.exchange.newsroom import name_of
 from articles.exchange.parts import external_id_of, moment, pages
 from articles.exchange.records import Refused, Stored
+from articles.exchange.statuses import went_by
 from articles.exchange.validate import CHANNEL, LONGEST_BODY, MOST_NUMBER, TAG, Checker
 from articles.limits import (
     LABEL_LENGTH,
@@ -34,7 +36,8 @@ from articles.limits import (
     SUMMARY_LENGTH,
     TITLE_LENGTH,
 )
-from articles.models import Article, Block, Card, Front, FrontVersion, Image, Release, as_id
+from articles.models import MICROSECOND, Article, Block, Card, Front, FrontVersion, Image, Release, as_id
+from articles.notifications import zone_named
 from articles.publishing import channels_named, tags_named
 from articles.review import refuse_sensitive
 
@@ -70,6 +73,7 @@ def _version(version: FrontVersion, now: datetime, users: Mapping[int, str]) -> 
         "status": LIVE if version.is_live_at(now) else version.status,
         "live_from": moment(version.live_from),
         "live_until": moment(version.live_until),
+        "repeats": version.repeats,
         "release": {"name": release.name, "created_at": moment(release.created_at)} if release else None,
         "based_on": version.based_on.number if version.based_on else None,
         "author": name_of(version.author),
@@ -157,7 +161,8 @@ def _front(slug: str, checker: Checker) -> Front:
 def store_front_version(given: read.Fields, checker: Checker, *, highest: int, dry_run: bool) -> Stored:
     """A version of a front, by its front and time of creation; one that is here already stays as it is.
 
-    It never reaches readers at an instant that another version here has, nor one that has passed on the way.
+    It never reaches readers at an instant that another version here has, nor one that has passed on the way; what they
+    had elsewhere recurs as it did there.
     """
     front = _front(read.needed(given, "front", LABEL_LENGTH), checker)
     fronts.lock_front(front)
@@ -180,6 +185,7 @@ class _ImportedVersion:
     front: Front
     dry_run: bool  #: which has rolled back articles and releases
     notes: list[str] = field(default_factory=list)
+    occurrences: list[datetime] = field(default_factory=list)  #: of one that recurs
 
     def store(self, number: int, created_at: datetime, highest: int) -> Stored:
         version = self._version()
@@ -198,6 +204,8 @@ class _ImportedVersion:
         version.save(update_fields=["created_at"])
         fronts.store_blocks(version, blocks)
         self._review(version)
+        if self.occurrences:
+            fronts.store_occurrences(version, self.occurrences)
         self.checker.front_versions[self.front.pk, number] = version.pk
         if not self.dry_run:
             record_beside(Action.IMPORT, title=str(version), front_version=version.pk)
@@ -238,6 +246,8 @@ class _ImportedVersion:
         if wanted is None:
             return self._hold(version, _("has no time"))
         version.status = Status.SCHEDULED
+        if rule := rule_in(self.given):
+            return self._repeat(version, rule, wanted, has_begun=is_live and wanted <= now)
         if is_live and wanted <= now:
             version.live_until = inner.moment(self.given, "live_until")
         else:
@@ -250,6 +260,23 @@ class _ImportedVersion:
             return self._hold(version, _("another version of the front goes live at its time"))
         return None
 
+    def _repeat(self, version: FrontVersion, rule: fronts.Recurrence, first: datetime, *, has_begun: bool) -> None:
+        """Have it recur from its first time on, or from the next one if readers got nothing of it before."""
+        if zone_named(rule.zone) is None:
+            return self._hold(version, _("the time zone %(zone)s is not known here") % {"zone": rule.zone})
+        now = self.checker.timetable.now
+        since = first if has_begun else max(first, now + MICROSECOND)
+        try:
+            self.occurrences = fronts.occurrences_of(version, rule, now, since=since)
+        except FrontInstantTaken:
+            return self._hold(version, _("another version of the front goes live at its time"))
+        except ArticleError as error:
+            return self._hold(version, str(error))
+        version.repeats, version.live_from, version.release = rule.as_json(), self.occurrences[0], None
+        if first <= now < self.occurrences[0]:
+            self.notes.append(went_by(first, self.occurrences[0]))
+        return None
+
     def _join(self, version: FrontVersion) -> None:
         version.live_from = None
         version.status = Status.IN_RELEASE
@@ -259,6 +286,7 @@ class _ImportedVersion:
     def _hold(self, version: FrontVersion, reason: str) -> None:
         """Leave what cannot go live as planned to the editors."""
         version.status, version.live_from, version.live_until, version.release = Status.DRAFT, None, None, None
+        version.repeats, self.occurrences = None, []
         self.notes.append(_("%(reason)s; imported as a draft") % {"reason": reason})
 
     def _is_too_many(self, version: FrontVersion) -> bool:

@@ -55,6 +55,7 @@ SITE: Mapping[str, Shape] = {
             "front", "number", "status", "live_from", "live_until", "based_on", "author", "edited_by", "created_at"
         ),
         "release": _plain("name", "created_at"),
+        "repeats": _plain("days", "time", "zone", "starts", "until", "skipped", "if_missing", "if_twice"),
         "blocks": {**_plain("uuid", "kind", "title", "backfill", "size", "channel", "tag"), "cards": _CARD},
     },
     "saved_view": _plain("name", "owner", "query", "channel", "author"),

@@ -138,11 +138,12 @@ class Timetable:
 
     def _reschedule(self, outcome: ImportedStatus) -> ImportedStatus:
         self._next_slot += timedelta(minutes=1)
-        note = _("was due at %(time)s; goes live at %(slot)s") % {
-            "time": _shown(outcome.publish_at),
-            "slot": _shown(self._next_slot),
-        }
-        return replace(outcome, publish_at=self._next_slot, note=note)
+        return replace(outcome, publish_at=self._next_slot, note=went_by(outcome.publish_at, self._next_slot))
+
+
+def went_by(due: datetime | None, slot: datetime) -> str:
+    """The note that a time has passed, and which one is instead of it."""
+    return _("was due at %(time)s; goes live at %(slot)s") % {"time": _shown(due), "slot": _shown(slot)}
 
 
 def status_named(word: str) -> Status:

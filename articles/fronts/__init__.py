@@ -50,7 +50,9 @@ from articles.fronts.recurrence import (
 from articles.fronts.recurring import (
     end_rule as end_rule,
     extend_rules as extend_rules,
+    occurrences_of as occurrences_of,
     skip_occurrence as skip_occurrence,
+    store_occurrences as store_occurrences,
     unskip_occurrence as unskip_occurrence,
 )
 from articles.fronts.shown import (

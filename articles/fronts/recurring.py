@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -77,7 +77,7 @@ def store_rule(version: FrontVersion, rule: Recurrence, now: datetime, by: Actor
             version.save(update_fields=["status", "repeats", "live_from", "edited_by", "release", "updated_at"])
     except IntegrityError as error:  # another version has got this instant since
         raise FrontInstantTaken from error
-    _store(version, instants)
+    store_occurrences(version, instants)
     when = {"live_from": instants[0].isoformat(), "repeats": rule.as_json()}
     record_beside(Action.SCHEDULE_FRONT, title=str(version), by=by, front_version=version.pk, **when)
     purge(version.front)
@@ -90,16 +90,30 @@ def forget_rule(version: FrontVersion) -> None:
         version.repeats = None
 
 
-def occurrences_of(version: FrontVersion, rule: Recurrence, now: datetime) -> list[datetime]:
-    """The instants of a rule after now. Raises `InvalidSchedule` without any, `TooMany`, and `FrontInstantTaken`."""
-    instants = [at for _day, at in rule.occurrences(now)]
+def occurrences_of(
+    version: FrontVersion, rule: Recurrence, now: datetime, *, since: datetime | None = None
+) -> list[datetime]:
+    """The instants of a rule after now, or also the earlier ones from `since` on.
+
+    Raises `InvalidSchedule` without any, `TooMany`, and `FrontInstantTaken`.
+    """
+    after = since - MICROSECOND if since else now
+    instants = [*_passed(rule, after, now), *(at for _day, at in rule.occurrences(max(after, now)))]
     if not instants:
         raise InvalidSchedule(_("The rule has no time that is to come."))
     others = FrontSeries.objects.filter(front=version.front_id, last__gt=now).exclude(version=version.pk)
-    if others.values("version").distinct().count() >= MOST_RULES:
+    if instants[-1] > now and others.values("version").distinct().count() >= MOST_RULES:
         raise TooMany(_("A front has %(most)d recurring versions at most.") % {"most": MOST_RULES})
     refuse_taken(version, instants)
     return instants
+
+
+def _passed(rule: Recurrence, after: datetime, now: datetime) -> Iterator[datetime]:
+    """The instants of a rule between two others, however far apart those are."""
+    while after < now:
+        until = min(now, after + timedelta(days=365 * YEARS_AHEAD))
+        yield from (at for _day, at in rule.occurrences(after, before=until))
+        after = until
 
 
 def refuse_taken(version: FrontVersion, instants: Sequence[datetime]) -> None:
@@ -161,11 +175,12 @@ def _change(version: FrontVersion, rule: Recurrence, now: datetime) -> None:
         refuse_taken(version, added)
     version.repeats, version.live_from = rule.as_json(), instants[0] if is_new else first
     version.save(update_fields=["repeats", "live_from", "updated_at"])
-    _store(version, [*(at for at in stored if at <= since), *instants])
+    store_occurrences(version, [*(at for at in stored if at <= since), *instants])
     purge(version.front)
 
 
-def _store(version: FrontVersion, instants: Sequence[datetime]) -> None:
+def store_occurrences(version: FrontVersion, instants: Sequence[datetime]) -> None:
+    """Store these instead of those before. The caller has locked the front."""
     FrontSeries.objects.filter(version=version).delete()
     FrontSeries.objects.bulk_create(as_rows(version, instants))
 

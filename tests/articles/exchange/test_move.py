@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -18,12 +20,15 @@ from django.db import connection
 from django.db.models import F
 
 from articles import demo, fronts, notes, publishing, releases
-from articles.fronts import Operation
+from articles.fronts import Operation, Recurrence
 from articles.limits import MOST_CARDS, MOST_DRAFTS
 from articles.models import (
+    MICROSECOND,
     Article,
     Card,
     Channel,
+    Front,
+    FrontSeries,
     FrontVersion,
     Image,
     Release,
@@ -33,8 +38,9 @@ from articles.models import (
     Update,
 )
 from articles.text import Selector
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
-from tests.articles.exchange.installations import addresses_of_site, crawl, tasks
+from tests.articles.exchange.installations import addresses_of_site, crawl, read_as_staff, tasks
 from tests.articles.exchange.test_export import run_export
 from tests.articles.factories import approve, make_article, make_channel, make_editor, make_release, soon
 from tests.articles.import_files import counts, run_import, write_lines
@@ -133,9 +139,43 @@ def composed(by: User, release: Release, first: Article, second: Article) -> Non
     fronts.start_draft(front, like=draft, by=by)
     city = fronts.open_front(language="en", channel=Channel.objects.get(name="City"), by=by)
     fronts.publish_version(fronts.start_draft(city, by=by), by=by)
+    recurring(front, by)
     deleted = make_article("On a front, and deleted")
     Card.objects.filter(block__version=draft, url="").update(article=deleted)
     deleted.delete()
+
+
+def recurring(front: Front, by: User) -> None:
+    """Versions that recur: since three weeks, to come with a skipped day, and with a rule that is over."""
+    now = read_database_clock()
+    today, hour = now.date(), now + timedelta(hours=3)
+    rule = Recurrence(days=tuple(range(7)), wall=hour.time().replace(second=0, microsecond=0), zone="UTC", starts=today)
+    old, new, over = (fronts.start_draft(front, by=by) for _number in range(3))
+    old_rule = replace(rule, starts=today - 21 * DAY, skipped=frozenset({today + 9 * DAY, today - 9 * DAY}))
+    has_recurred(old, old_rule, now)
+    has_recurred(over, replace(rule, wall=time(0, 1), starts=today - 29 * DAY, until=today - 22 * DAY), now)
+    evening = replace(
+        rule, days=(1, 3, 6), wall=time(2, 30), zone="Europe/Berlin", if_missing="later", if_twice="first"
+    )
+    fronts.repeat_version(new, rule=replace(evening, starts=today + DAY), by=by)
+    day = next(day for day in (today + 9 * DAY, today + 10 * DAY, today + 11 * DAY) if day.weekday() in evening.days)
+    fronts.skip_occurrence(new, day=day, by=by)
+
+
+def has_recurred(version: FrontVersion, rule: Recurrence, now: datetime) -> None:
+    """Let a version have recurred since its rule starts."""
+    instants = fronts.occurrences_of(version, rule, now, since=now - 30 * DAY)
+    values = {"status": FrontVersion.Status.SCHEDULED, "live_from": instants[0], "repeats": rule.as_json()}
+    FrontVersion.objects.filter(pk=version.pk).update(**values, edited_by=[])
+    fronts.store_occurrences(version, instants)
+
+
+def later_fronts() -> list[str]:
+    """The addresses of the front at instants beside its next times, and after changes of clocks."""
+    now, found = read_database_clock(), FrontSeries.objects.all()
+    soonest = [one.at for one in found.first_after(now, limit=12)[::3]]
+    instants = [*soonest, soonest[-1] - MICROSECOND, now + 220 * DAY, now + 3000 * DAY]
+    return [f"/en/?{urlencode({'at': at.isoformat()})}" for at in instants]
 
 
 def postpone_what_goes_live_soon() -> None:
@@ -208,7 +248,7 @@ def test_a_site_moves_with_all_that_readers_and_the_newsroom_have(other: Other, 
 
 def compare_readers(other: Other, tmp_path: Path) -> None:
     """Each page, feed, sitemap and response of the API is the same, and each task has the same time."""
-    here = crawl(addresses_of_site())
+    here = crawl(addresses_of_site()) | read_as_staff(later_fronts())
     path = tmp_path / "addresses.json"
     path.write_text(json.dumps(list(here)), encoding="utf-8")
     there = json.loads(other("-m", "tests.articles.exchange.installations", str(path)))
@@ -243,6 +283,7 @@ def record(title: str, **fields: Any) -> dict[str, Any]:
         ({"kind": "channel", "name": "City", "descripton": "x"}, "descripton"),
         ({"kind": "release", "name": "A", "members": [{"artcle": "x"}]}, "members.artcle"),
         ({"kind": "front_version", "blocks": [{"cards": [{"showsFrom": "x"}]}]}, "blocks.cards.showsFrom"),
+        ({"kind": "front_version", "repeats": {"untill": "2030-01-01"}}, "repeats.untill"),
         (record("A", update={"approved": {"title": "B"}, "publishAt": "2099-01-01T00:00:00Z"}), "update.publishAt"),
         (record("A", notes=[{"txt": "x"}]), "notes.txt"),
         (record("A", notes=[{"text": "x", "replies": [{"txt": "x"}]}]), "notes.replies.txt"),
@@ -397,6 +438,60 @@ def test_what_cannot_be_on_a_front_here_is_noted_or_refused(tmp_path: Path) -> N
     before = list(FrontVersion.objects.values().order_by("pk"))
     run_import(path)
     assert list(FrontVersion.objects.values().order_by("pk")) == before
+
+
+@pytest.mark.django_db
+def test_a_rule_that_cannot_be_kept_is_noted_or_refused(tmp_path: Path) -> None:
+    """Readers get nothing that they would not have got, and nothing earlier; a second import changes nothing."""
+    now, link = read_database_clock(), {"url": "/latest/", "headline": "Now"}
+    clock, days = f"{now - timedelta(hours=2):%H:%M}", list(fronts.DAYS)
+    due = datetime.fromisoformat(f"{now - timedelta(hours=2):%Y-%m-%dT%H:%M}:00+00:00")
+    begin, earlier = due - 21 * DAY, due - timedelta(hours=1)
+    rule = {"days": days, "time": clock, "zone": "UTC", "starts": "2020-01-01"}
+    other = {**rule, "time": f"{earlier:%H:%M}"}
+    night = {"time": "02:30", "zone": "Europe/Berlin", "if_twice": "first"}
+    scheduled = {"status": "scheduled", "live_from": str(earlier)}
+    wrongs: list[dict[str, Any]] = [
+        {"days": []}, {"days": ["noday"]}, {"time": "6"}, {"time": "25:00"}, {"starts": ""}, {"until": "2030"},
+        {"skipped": [str(due.date() + number * DAY) for number in range(401)]}, {"if_missing": "x"},
+    ]  # fmt: skip
+    lines = [
+        FRONT,
+        version_record(1, link, live_from=str(begin), repeats={**rule, "skipped": [str(due.date())]}),
+        version_record(2, link, **scheduled, repeats=other),
+        version_record(3, link, **scheduled | {"live_from": str(due)}, repeats={**rule, "days": ["sun"]}),
+        version_record(4, link, **scheduled, repeats={**other, "until": str(earlier.date())}),
+        version_record(5, link, **scheduled, repeats={**other, "zone": "Mars/Olympus"}),
+        version_record(6, link, **scheduled, repeats={**other, **night}),
+        version_record(7, link, **scheduled | {"live_from": str(due + 5 * DAY)}),
+        *(version_record(8, link, **scheduled, repeats={**other, **wrong}) for wrong in wrongs),
+        version_record(8, link, **scheduled, repeats=[rule]),
+        version_record(8, link, live_until=str(begin + DAY), live_from=str(begin), repeats=rule),
+    ]  # fmt: skip
+    path = write_lines(tmp_path / "a.jsonl", *lines)
+
+    result = run_import(path)
+
+    first, second, *held = FrontVersion.objects.order_by("number")
+    assert (first.live_from, second.live_from) == (begin, earlier + DAY)
+    assert [one.at for one in first.series.all().between(begin - DAY, due + DAY)] == [
+        begin + number * DAY for number in range(21)
+    ] + [due + DAY]
+    assert min(row.first for row in second.series.all()) == earlier + DAY
+    assert [(one.status, one.live_from, one.repeats) for one in held] == [("draft", None, None)] * 5
+    assert set(FrontSeries.objects.values_list("version", flat=True)) == {first.pk, second.pk}
+    remarks = "\n".join(result.remarks)
+    for expected, number in {
+        "was due at": 1, "goes live at its time": 2, "no time that is to come": 1, "Mars/Olympus": 1,
+        "does not exist in Europe/Berlin": 1, "is not a time of day": 2, "is not a day": 1, "400 days": 1,
+        "days: is missing": 1, '"noday" is not known': 1, "stands beside a rule": 1, "is not an object": 1,
+    }.items():  # fmt: skip
+        assert remarks.count(expected) == number, (expected, remarks)
+    assert result.summary == counts(failed=10)
+    tables = (FrontVersion, FrontSeries)
+    before = [list(table._default_manager.values().order_by("pk")) for table in tables]
+    run_import(path)
+    assert [list(table._default_manager.values().order_by("pk")) for table in tables] == before
 
 
 @pytest.mark.django_db
