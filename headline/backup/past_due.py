@@ -97,6 +97,7 @@ class Held:
     releases: dict[int, datetime] = field(default_factory=dict)
     tasks: dict[int, datetime] = field(default_factory=dict)  #: of other programs
     shown: dict[str, dict[int, datetime]] = field(default_factory=dict)  #: versions of fronts and alerts, by kind
+    later: dict[int, tuple[datetime, datetime]] = field(default_factory=dict)  #: fronts by a rule, with the next time
     passed: Passed = field(default_factory=Passed)
 
     def items(self) -> Iterator[tuple[datetime, str, int]]:
@@ -124,6 +125,7 @@ def hold(apps: Apps, manifest: Manifest) -> Held:
         updates=_hold_updates(apps.get_model("articles", "Update").objects, now),
         releases=_hold_releases(apps.get_model("articles", "Release").objects, now),
         tasks=_hold_tasks(apps, now),
+        later=past_shown.begin_later(apps, manifest.moment, now),  # what does not recur any more is held then
         shown=past_shown.hold(apps, manifest.moment, now),
     )
     _end_bulk_actions(apps, now)
@@ -257,7 +259,9 @@ def apply(held: Held, choice: PastDue) -> list[Line]:
     with source(Source.COMMAND), transaction.atomic():
         _record_passed(Action.PUBLISHED, held.passed.published, _PUBLISHED)
         _record_passed(Action.UNPUBLISHED, held.passed.unpublished, _UNPUBLISHED)
-        lines = actions[choice](held)
+        past_shown.record_later(held.later)
+        later = [Line("rescheduled", past_shown.FRONT, pk, *times) for pk, times in held.later.items()]
+        lines = _in_order(*actions[choice](held), *later)
     _forget_past_of_webhooks()
     return lines
 

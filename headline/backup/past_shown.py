@@ -1,4 +1,7 @@
-"""Versions of fronts and breaking alerts whose time came between a backup and its restore: held like articles."""
+"""Versions of fronts and breaking alerts whose time came between a backup and its restore: held like articles.
+
+A recurring version that readers had goes on by its rule. One whose first time has passed begins with its next one.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from django.apps.registry import Apps
+from django.db.models import Min
 
+from articles import fronts
 from articles.audit import Action, record_annotation, record_beside
-from articles.models import Alert, FrontVersion
+from articles.models import WEEK, Alert, FrontVersion
 from scheduling.database import among, read_database_clock
 
 FRONT, ALERT = "front", "alert"
@@ -43,11 +48,45 @@ def hold(apps: Apps, taken: datetime, now: datetime) -> dict[str, dict[int, date
         if kind.model in models:
             span = {f"{kind.column}__gt": taken, f"{kind.column}__lte": now}
             rows = models[kind.model]._default_manager.all()
-            if any(field.name == "repeats" for field in models[kind.model]._meta.get_fields()):
+            if name == FRONT and "FrontSeries" in models:
                 rows = rows.filter(repeats__isnull=True)  # recurring ones go on by their rules
             found[name] = dict(rows.filter(**kind.timed, **span).values_list("pk", kind.column))
             rows.filter(pk__in=among(found[name])).update(**kind.held)
     return found
+
+
+def begin_later(apps: Apps, taken: datetime, now: datetime) -> dict[int, tuple[datetime, datetime]]:
+    """Take the times that have passed from recurring versions that readers did not have; the old first and the next.
+
+    One without a time that is to come does not recur any more: it is to be held.
+    """
+    models = {model.__name__: model for model in apps.get_app_config("articles").get_models()}
+    if "FrontSeries" not in models:
+        return {}
+    found: dict[int, tuple[datetime, datetime]] = {}
+    due: Any = models["FrontVersion"]._default_manager.filter(live_from__gt=taken, live_from__lte=now)
+    for version in due.filter(**_KINDS[FRONT].timed, repeats__isnull=False).order_by("live_from"):
+        for row in version.series.filter(first__lte=now):
+            row.first += ((now - row.first) // WEEK + 1) * WEEK
+            if row.first > row.last:
+                row.delete()
+            else:
+                row.save()
+        following = version.series.aggregate(first=Min("first"))["first"]
+        if following is None:
+            version.repeats = None
+        else:
+            found[version.pk] = version.live_from, following
+            version.live_from = following
+        version.save(update_fields=["live_from", "repeats"])
+    return found
+
+
+def record_later(later: Mapping[int, tuple[datetime, datetime]]) -> None:
+    """Write the audit entries of what begins later."""
+    for version in FrontVersion.objects.filter(pk__in=later).select_related("front__channel"):
+        live_from = later[version.pk][1].isoformat()
+        record_beside(Action.SCHEDULE_FRONT, title=str(version), front_version=version.pk, live_from=live_from)
 
 
 def record_held(held: Mapping[str, Mapping[int, datetime]]) -> None:
@@ -75,5 +114,4 @@ def set_time(kind: str, pk: int, moment: datetime) -> None:
 
 def is_taken(kind: str, pk: int, moment: datetime) -> bool:
     """Whether another version of the front has this instant."""
-    others = FrontVersion.objects.filter(live_from=moment, front__versions=pk)
-    return kind == FRONT and others.exists()
+    return kind == FRONT and fronts.taken_by(FrontVersion.objects.get(pk=pk), moment) is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from django.apps import apps
 from django.db import connection
 from django.db.models import Count, QuerySet
 
-from articles import events
+from articles import events, fronts
 from articles.exchange import PastDue
+from articles.fronts import Recurrence
 from articles.models import (
     Alert,
     Article,
@@ -108,6 +110,36 @@ def test_fronts_and_alerts_that_were_to_come_since_the_backup_are_held(restore: 
     live = since if choice == PastDue.PUBLISH else seen
     assert FrontVersion.objects.live(now).exclude(pk=later.pk).get() == live
     assert Alert.objects.shown(now).exists() == (choice == PastDue.PUBLISH)
+
+
+@pytest.mark.parametrize("choice", list(PastDue))
+def test_a_rule_goes_on_after_a_restore_and_begins_with_its_next_time(restore: Restore, choice: PastDue) -> None:
+    """What readers had recurs also while there was no site; what they had not, and does not recur again, is held."""
+    story, now = make_article("Live", status=Status.PUBLISHED, publish_at=soon(hours=-9)), read_database_clock()
+    rule = Recurrence(days=tuple(range(7)), wall=time(0), zone="UTC", starts=now.date() - timedelta(days=30))
+
+    def recurring(hours: float, **values: Any) -> FrontVersion:
+        first = now + timedelta(hours=hours)
+        changed = replace(rule, wall=first.time(), **values)
+        version = make_front(story, live_from=first)
+        fronts.store_occurrences(version, fronts.occurrences_of(version, changed, now, since=first))
+        FrontVersion.objects.filter(pk=version.pk).update(repeats=changed.as_json())
+        return version
+
+    had = recurring(-24 * 9 - 0.5)
+    new = recurring(-1)
+    over = recurring(-1.5, until=(now - timedelta(hours=1.5)).date())
+    lines = restore(choice)
+    verb = {PastDue.HOLD: "held", PastDue.PUBLISH: "published", PastDue.RESCHEDULE: "rescheduled"}[choice]
+    assert lines == [f"{verb} front {over.pk}", f"rescheduled front {new.pk}"]
+    for version in (had, new, over):
+        version.refresh_from_db()
+    day = timedelta(days=1)
+    assert new.live_from == now - timedelta(hours=1) + day
+    assert FrontVersion.objects.live(now).get() == had
+    assert FrontVersion.objects.live(now + day - timedelta(minutes=50)).get() == new
+    assert FrontVersion.objects.live(now + day).get() == had
+    assert over.repeats is None and not over.series.exists()
 
 
 def newest_entry() -> int:
