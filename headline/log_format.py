@@ -21,7 +21,7 @@ LOG_FIELDS = frozenset(
 
 _SECRETS = re.compile(
     r"""
-    (?<=/preview/)[^/\s?\#"']+ | (?<=/calendar/)[^/\s"']+(?=\.ics)
+    (?<=/preview/)(?:page/)?[^/\s?\#"']+ | (?<=/calendar/)[^/\s"']+(?=\.ics)
     | (?<=/admin/reset/)[^/\s]+/[^/\s"']+ | (?<=/admin/login/link/)[^/\s]+/[^/\s"']+
     | (?<=://)[^/\s@"']+(?=@)
     | (?i:(?<=\bbearer[ ])|(?<=\btoken[ ])|(?<=\bbasic[ ]))[\w.~+/=-]{16,}
