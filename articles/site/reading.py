@@ -53,8 +53,8 @@ VIEWS_OF_READERS = frozenset(
 _OF_READERS = re.compile(r'(<a (?!class="live")[^<>]*?\bhref=")(/(?!admin/|api/|media/|static/)[^"#]*)')
 """Links between readers' pages."""
 
-_FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
-"""Forms of readers' pages, which a shared page goes without, as it does without links."""
+_LINK = re.compile(r'(<a (?!class="live")[^<>]*?) ?\bhref="([^"<>]*)"')
+"""Links of a shared page, but that of its bar."""
 
 _MOST_REDIRECTS = 2
 
@@ -141,11 +141,21 @@ def show_shared(request: HttpRequest, shared: SharedPage) -> HttpResponse:
             response = _page_at(request, address)
     for name in _OF_CACHES:
         response.headers.pop(name, None)
-    site = re.escape(settings.SITE_URL.rstrip("/"))
-    to_readers = rf'(<a (?!class="live")[^<>]*?) ?\bhref="(?:{site})?/(?!/)[^"]*"'
-    html = re.sub(to_readers, r"\1", _FORM.sub("", response.content.decode(response.charset)))
+    html = _leading_nowhere(response.content.decode(response.charset))
     response.content = html.encode(response.charset)
     return uncached(response)
+
+
+def _leading_nowhere(page: str) -> str:
+    """A page without forms, and without the addresses of its links to pages of readers."""
+    first, *others = page.split("<form")
+    page = first + "".join(one.partition("</form>")[2] for one in others)
+    return _LINK.sub(lambda link: link[1] if _is_of_site(link[2]) else link[0], page)
+
+
+def _is_of_site(address: str) -> bool:
+    path = address.removeprefix(settings.SITE_URL.rstrip("/"))
+    return path.startswith("/") and not path.startswith("//")
 
 
 def _page_at(request: HttpRequest, address: str) -> HttpResponse:
