@@ -31,6 +31,7 @@ def test_make_alone_lists_every_command_by_purpose() -> None:
         "chaos",
         "recovery",
         "overload",
+        "attacks",
         "mutants",
         "fuzz",
         "previews",

@@ -36,7 +36,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 Response = tuple[str, list[tuple[str, str]], bytes]
 
-NOT_CACHED = {"media", "preview", "article-by-id", "robots", "icon", "front-archive", "push", "push-worker"}
+NOT_CACHED = {
+    "media",
+    "preview",
+    "article-by-id",
+    "robots",
+    "icon",
+    "front-archive",
+    "push",
+    "push-worker",
+    "shared-page",
+}
 """Reader URLs of files, previews, redirects and of a constant."""
 
 

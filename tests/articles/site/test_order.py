@@ -36,7 +36,7 @@ HEADLINE = "Lock gates open"
 
 NO_LIST = {
     "article-by-id", "front-archive", "icon", "media", "preview", "push", "push-worker", "robots", "sitemap-pages",
-    "channel-list", "live-article-detail",
+    "shared-page", "channel-list", "live-article-detail",
 }  # fmt: skip
 """Readers' addresses that list no articles."""
 
