@@ -76,11 +76,11 @@ def work(client: Client, at: datetime) -> dict[str, Counter[str]]:
 
 @contextmanager
 def counted() -> Iterator[Counter[str]]:
-    """Count statements, and the rows that Django fetches by them."""
+    """Count statements, but those that measure the clock every few seconds, and the rows that Django fetches."""
     counts: Counter[str] = Counter()
 
     def count(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        counts["statements"] += 1
+        counts["statements"] += not sql.startswith("SELECT UTC_TIMESTAMP")
         cursor = context["cursor"]
         fetch = cursor.fetchmany
 
