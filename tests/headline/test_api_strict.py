@@ -238,7 +238,7 @@ def test_every_response_has_the_version_for_the_next_request(admin: APIClient) -
 
 
 def test_going_live_is_another_version_and_storing_that_is_none(admin: APIClient) -> None:
-    article = make_article(status=APPROVED, publish_at=soon(seconds=0.5))
+    article = make_article(status=APPROVED, publish_at=soon(seconds=4))
     address = f"{DESK}{article.pk}/"
     scheduled = admin.get(address)["ETag"]
     assert eventually(lambda: admin.get(address)["ETag"] != scheduled)

@@ -529,7 +529,7 @@ def test_readers_see_changes_from_every_source() -> None:
 def test_a_time_set_just_before_it_is_due_is_met() -> None:
     article, editor = make_article(status=APPROVED, channel=make_channel("Politics")), make_editor()
     assert _gone(article)
-    moment = soon(seconds=2)
+    moment = soon(seconds=4)
     publishing.schedule_many([article], publish_at=moment, by=editor)
     looks = []
     while soon() < moment:

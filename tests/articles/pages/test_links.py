@@ -83,7 +83,7 @@ def test_a_link_is_text_until_its_article_is_live_then_leads_to_its_present_addr
 
 
 def test_a_cached_page_gets_the_link_at_the_instant_and_loses_it_at_the_end() -> None:
-    begin, end = soon(seconds=2), soon(seconds=4)
+    begin, end = soon(seconds=3), soon(seconds=7)
     target = make_article("Secret plan", status=APPROVED, publish_at=begin, unpublish_at=end)
     article, early, between = linking_to(target), [], []
     while (before := read_database_clock()) < end:

@@ -53,7 +53,7 @@ def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_its
     eventually(lambda: Article.objects.filter(status=Article.Status.MANUAL_REVIEW).exists())
     approve(Article.objects.get())
     editor.goto(editor.url)
-    due = (soon(seconds=8)).replace(microsecond=0)
+    due = (soon(seconds=20)).replace(microsecond=0)
     editor.get_by_label("Publish at", exact=True).fill(f"{due:%Y-%m-%dT%H:%M:%S}")
     editor.get_by_role("button", name="Schedule…").click()
     editor.get_by_role("button", name="Schedule for").click()

@@ -201,7 +201,7 @@ def typed_before(page: Page, lead: float) -> tuple[datetime, Article]:
 
 @pytest.mark.django_db(transaction=True)
 def test_without_a_worker_it_says_what_readers_see(page: Page) -> None:
-    editor, moment = make_editor(), soon(seconds=6).replace(microsecond=0)
+    editor, moment = make_editor(), soon(seconds=15).replace(microsecond=0)
     ending = live("Ending", unpublish_at=moment)
     updating = with_update(live("Old"), moment, by=editor)
     sign_in(page)
@@ -240,7 +240,7 @@ def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) 
 @pytest.mark.django_db(transaction=True)
 def test_a_page_without_connection_shows_the_state_as_soon_as_it_has_one(page: Page) -> None:
     make_editor()
-    article = scheduled(soon(seconds=4))
+    article = scheduled(soon(seconds=12))
     sign_in(page)
     page.goto(form_address(article))
     page.context.set_offline(True)
@@ -258,7 +258,7 @@ def test_a_publish_sheet_that_is_open_learns_that_its_time_is_past(page: Page) -
     page.goto(form_address(article))
     page.locator("[name=sheet][value=schedule]").click()
     sheet = page.locator("dialog#sheet")
-    sheet.locator("[data-sheet-time]").fill(f"{soon(seconds=5):%Y-%m-%dT%H:%M:%S}")
+    sheet.locator("[data-sheet-time]").fill(f"{soon(seconds=15):%Y-%m-%dT%H:%M:%S}")
     sheet.locator("[data-sheet-time]").dispatch_event("change")
     expect(sheet.locator(".primary")).to_contain_text("Schedule for")
     expect(sheet.get_by_role("status")).to_contain_text("This time is past")

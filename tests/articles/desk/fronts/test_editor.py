@@ -292,7 +292,7 @@ def test_one_request_makes_no_more_changes_than_are_allowed(desk: Client) -> Non
 
 def test_the_calendar_shows_versions_of_fronts(desk: Client) -> None:
     town = make_channel("Town")
-    version = make_front(live("One"), live_from=soon(seconds=2))
+    version = make_front(live("One"), live_from=soon(seconds=30))
     make_front(live("Two"), live_from=soon(seconds=-2), channel=town)
     make_front(live("Three"), live_from=None, language="zh-hans")
     FrontVersion.objects.filter(front__slug="zh-hans").update(status="draft", live_from=None)
