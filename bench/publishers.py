@@ -149,16 +149,16 @@ _seconds_taken: dict[tuple[str, int], float] = {}
 """To fill the queue of a publisher with so many articles, as far as known."""
 
 
-def fill(servers: Servers, publisher: Publisher, segments: Segments) -> Batch:
-    """Store articles and queue them before the first one is due; raises if the machine is too slow for that."""
+def fill(servers: Servers, publisher: Publisher, segments: Segments, *, starting: float = STARTING) -> Batch:
+    """Store articles and queue them some time before the first is due; raises if the machine is too slow for that."""
     number = sum(one for one, _seconds in segments)
     known = publisher.name, number
     for _ in range(ATTEMPTS):
         began = time.time()
-        lead = 1.3 * _seconds_taken.get(known, FIRST_LEAD + FIRST_LEAD_EACH * number) + STARTING
+        lead = 1.3 * _seconds_taken.get(known, FIRST_LEAD + FIRST_LEAD_EACH * number) + starting
         batch = Batch(_queue(servers, publisher, segments, began + lead), number, began + lead)
         _seconds_taken[known] = time.time() - began
-        if time.time() + STARTING / 2 < batch.due:
+        if time.time() + starting / 2 < batch.due:
             return batch
         servers.rows("UPDATE articles_article SET status = 0 WHERE status IN (4, 8)")
     raise RuntimeError(f"{publisher.name}: {number} articles were not queued within {lead:.0f} s")
