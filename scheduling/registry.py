@@ -233,19 +233,18 @@ class Ending(threading.Event):
         super().__init__()
         self._is_busy = is_busy
 
+    def is_busy(self) -> bool:
+        """Whether the worker runs tasks, also between two batches of a burst."""
+        return self._is_busy()
+
     def make_room(self) -> None:
         """Wait while the worker runs tasks, but not long: it may do so all the time."""
-        if not self._is_busy():
-            return
-        busy_at, until = time.monotonic(), time.monotonic() + _WAITS
-        # Between two batches of a burst it is not busy for a moment.
-        while (now := time.monotonic()) < until and now - busy_at < _QUIET and not self.wait(_GLANCE):
-            if self._is_busy():
-                busy_at = time.monotonic()
+        until = time.monotonic() + _WAITS
+        while self._is_busy() and time.monotonic() < until and not self.wait(_GLANCE):
+            pass
 
 
 _WAITS = 3.0  # seconds for which a companion makes room for tasks
-_QUIET = 0.02  # seconds without a task after which a burst is over
 _GLANCE = 0.002  # seconds between two looks whether the worker is busy
 
 
@@ -253,7 +252,7 @@ def companion(function: Companion) -> Companion:
     """Register a function that each worker runs in a thread of its own, until the event that it gets is set.
 
     For work that is no task, such as sending what other systems follow. It takes care of its own errors, and calls
-    `make_room` before each part that takes the processor for some milliseconds.
+    `make_room` between parts that take the processor for some milliseconds: the first part of a burst goes at once.
     """
     if function not in _companions:
         _companions.append(function)

@@ -65,19 +65,23 @@ _FRONTS_WITHIN = timedelta(days=1)
 _SHOWN_BY: Mapping[type[Model], str] = {Channel: "channel", Tag: "tags", Image: "image_uses__image"}
 
 
-def catch_up() -> FeedHead:
-    """Add new changes to the feed, unless another process does so now; returns the end of the feed."""
+def catch_up(*, grace: timedelta = timedelta(0)) -> FeedHead:
+    """Add new changes to the feed, unless another process does so now; returns the end of the feed.
+
+    What has gone live or left by the clock within `grace`, and no worker has written yet, is left to the workers: both
+    would insert the same event, and wait for each other.
+    """
     head, _is_new = FeedHead.objects.get_or_create(pk=_HEAD, defaults={"looked_at": EARLIEST})
-    if not _is_behind(head):
+    if not _is_behind(head, grace):
         return head
-    return _catch_up_alone() or head
+    return _catch_up_alone(grace) or head
 
 
 @retried
-def _catch_up_alone() -> FeedHead | None:
+def _catch_up_alone(grace: timedelta) -> FeedHead | None:
     locked = lock_by_ids(FeedHead, [_HEAD], skip_locked=True).first()
     if locked is not None:
-        _enter_changes(locked)
+        _enter_changes(locked, grace)
     return locked
 
 
@@ -144,11 +148,17 @@ def note_renamed(thing: Model) -> None:
     insert_for_each(PendingChange, shown, article_id=F("pk"), is_visible=Value(1), at=database_now())
 
 
-def _is_behind(head: FeedHead) -> bool:
+def _is_behind(head: FeedHead, grace: timedelta) -> bool:
     if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
         return True
     now = read_database_clock()
-    return bool(_passed(head.looked_at, now)) or _has_unwritten_front(head.looked_at, now)
+    until = _look_until(head, now, grace)
+    return bool(_passed(head.looked_at, until)) or _has_unwritten_front(head.looked_at, now)
+
+
+def _look_until(head: FeedHead, now: datetime, grace: timedelta) -> datetime:
+    """Up to when to look for times that have passed; not before the last look, unless the clock was set back."""
+    return min(now, max(head.looked_at, now - grace))
 
 
 def _has_unwritten_front(since: datetime, now: datetime) -> bool:
@@ -207,12 +217,13 @@ def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
     ]
 
 
-def _enter_changes(head: FeedHead) -> None:
+def _enter_changes(head: FeedHead, grace: timedelta) -> None:
     pending, written = _unseen()
     now = read_database_clock()
+    until = _look_until(head, now, grace)
     changed = {change.article_id: change.at for change in pending}
     stories = _stories(written)
-    sights = _look(changed.keys() | stories.keys() | _passed(head.looked_at, now), changed, now)
+    sights = _look(changed.keys() | stories.keys() | _passed(head.looked_at, until), changed, now)
     known = {one.object_id: one for one in Event.objects.in_feed().filter(object_id__in=list(sights))}
     visible = {change.article_id for change in pending if change.is_visible}
     for pk, sight in sights.items():
@@ -221,6 +232,8 @@ def _enter_changes(head: FeedHead) -> None:
     observed = _write_observed([*seen, *_events_of_fronts(head.looked_at, now)])
     repeated = {event.pk for story in stories.values() for event in story.repeated}
     _number(head, [event for event in written if event.pk not in repeated], observed, stories, known, now)
+    head.looked_at = until
+    head.save()
     delete_by_ids(Event, repeated)
     delete_by_ids(PendingChange, [change.pk for change in pending])
 
@@ -371,5 +384,4 @@ def _number(
     update_by_ids(Event, ["feed_seq"], ([pk, None] for pk in gone))
     rows = ([event.pk, event.seq, event.feed_seq, event.state] for event in events)
     update_by_ids(Event, ["seq", "feed_seq", "state"], rows, numbered_at=max(now, last or now))
-    head.sequence, head.looked_at = head.sequence + len(events), now
-    head.save()
+    head.sequence += len(events)

@@ -149,7 +149,6 @@ def _serve_host(push: Push, host: str, stopping: Ending) -> None:
         try:
             origin = f"{target.scheme}://{target.host_header}"
             while silent < _SILENT and not stopping.is_set():
-                stopping.make_room()
                 alert = _still(push)
                 chunk = _next(push, host) if alert is not None else []
                 if alert is None or not chunk:
@@ -157,6 +156,7 @@ def _serve_host(push: Push, host: str, stopping: Ending) -> None:
                 replies = _post_all(push, alert, chunk, lines, pool, origin)
                 _note(push, chunk, replies)
                 silent = 0 if any(reply.code for reply in replies) else silent + 1
+                stopping.make_room()
         finally:
             for line in lines:
                 line.close()
@@ -307,7 +307,6 @@ class PushDispatcher(sending.Dispatcher):
 
     def look(self, stopping: Ending) -> float:
         """Start threads for the pushes with something to be sent; when to look again."""
-        stopping.make_room()
         plan()
         for pk in due_pushes():
             if pk not in self.running:

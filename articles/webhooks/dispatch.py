@@ -50,6 +50,8 @@ _APART = 12 * _HOURS  # between two failures that count as lasting
 
 AT_ONCE = 8  # requests to one endpoint
 _LOOK = 0.1  # seconds between two looks for new events
+_GRACE, _BURST = 1 * _SECONDS, 30 * _SECONDS
+"""How long what has gone live by the clock is left to the workers to write, and while this one is busy with that."""
 _IDLE = 1.0  # while there is no endpoint
 _TURN = 20.0  # seconds after which an endpoint with more to be sent makes room for others
 _MOST_RUNNING = 40  # endpoints to which a process sends at once
@@ -134,7 +136,6 @@ def serve(endpoint: Endpoint, stopping: Ending) -> None:
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
             while not stopping.is_set() and time.monotonic() < end and _is_ours(endpoint):
-                stopping.make_room()
                 if endpoint.url != url:  # it holds at once, also for what has waited
                     _close(lines)
                     url, lines = endpoint.url, _lines(endpoint)
@@ -148,6 +149,7 @@ def serve(endpoint: Endpoint, stopping: Ending) -> None:
                 # What is said to a slow receiver must be true when it is said, so few messages are prepared at once.
                 quick = _QUICK / (time.monotonic() - began) * len(chunk)
                 size = max(AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
+                stopping.make_room()  # after the first ones: they go at once, also in a burst
     finally:
         _close(lines)
         sending.give_back(endpoint)
@@ -319,13 +321,13 @@ class WebhookDispatcher(sending.Dispatcher):
     def __init__(self) -> None:
         super().__init__("webhooks")
         self._turns: dict[int, int] = {}  # endpoint to the number of its last turn
+        self._sequence: int | None = None  # of the last event at the last look
 
     def look(self, stopping: Ending) -> float:
         """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
         if not (settings.EVENTS_SINK or Endpoint.objects.filter(enabled=True).exists()):
             return _IDLE
-        stopping.make_room()
-        head = catch_up()
+        head = catch_up(grace=_BURST if stopping.is_busy() else _GRACE)
         if _SINK not in self.running and is_behind(head.sequence):
             self.start(_SINK, partial(fill, stopping), stopping)
         due = sorted(due_endpoints(head.sequence), key=lambda one: (one[1], self._turns.get(one[0], 0)))
@@ -336,6 +338,9 @@ class WebhookDispatcher(sending.Dispatcher):
                 continue
             self._turns[pk] = max(self._turns.values(), default=0) + 1
             self.start(pk, partial(_serve_one, pk, stopping), stopping)
+        if head.sequence != self._sequence:  # what follows in a burst waits for the articles
+            self._sequence = head.sequence
+            stopping.make_room()
         return _LOOK
 
 

@@ -37,6 +37,7 @@ _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
 _SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
+_QUIET = 0.02  # seconds without a task after which a burst is over
 _PAGE = 0.004  # seconds that a part of a refresh takes
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
 _GARBAGE, _TOO_MUCH_GARBAGE = 2_000, 100_000  # new objects that are worth one, and that are not left any longer
@@ -308,6 +309,7 @@ class Turn:
         self.next_due_ms: int | None = None  # when the next hint becomes due, as far as the queue knows
         self.busy_since: datetime | None = None  # when hints were last looked for in vain, unless that was just now
         self._running: set[int] = set()  # threads that run tasks now
+        self._ran_at = float("-inf")  # when one has last ended that
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -316,11 +318,13 @@ class Turn:
         try:
             yield
         finally:
+            self._ran_at = time.monotonic()
             self._running.discard(threading.get_ident())
 
     def is_busy(self) -> bool:
-        """Whether tasks run, or become due before a part of a refresh would end."""
-        return bool(self._running) or _until(self.next_due_ms) < _AHEAD + _PAGE
+        """Whether tasks run, ran just now as in a burst, or become due before a part of a refresh would end."""
+        ran_just_now = time.monotonic() - self._ran_at < _QUIET
+        return bool(self._running) or ran_just_now or _until(self.next_due_ms) < _AHEAD + _PAGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,17 @@ def test_a_refresh_makes_room_for_tasks_for_a_while() -> None:
     assert 0.02 <= time.monotonic() - began < 60
 
 
+def test_a_worker_is_busy_between_two_batches_of_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = Turn()
+    assert not turn.is_busy()
+    monkeypatch.setattr("scheduling.workers.worker._QUIET", 60)
+    with turn.running():
+        assert turn.is_busy()
+    assert turn.is_busy()
+    monkeypatch.setattr("scheduling.workers.worker._QUIET", 0)
+    assert not turn.is_busy()
+
+
 def test_a_refresh_pauses_neither_with_rows_in_hand_nor_when_hints_were_missing(keys: Keys, settings: Any) -> None:
     """A task may be rescheduled during a pause; others wait for their hints."""
     settings.SCHEDULING_PAGE_SIZE = 2

@@ -399,28 +399,45 @@ def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> N
             eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
 
 
-def test_what_is_due_is_published_before_anything_is_sent(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_burst_the_first_events_are_sent_at_once_and_the_others_make_room(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(registry, "_WAITS", PATIENCE)
-    asked, is_busy = threading.Event(), threading.Event()
+    make_room = Ending.make_room
+    is_busy, waiting = threading.Event(), threading.Event()
     is_busy.set()
 
-    def busy() -> bool:
-        asked.set()
-        return is_busy.is_set()
+    def note_and_make_room(ending: Ending) -> None:
+        if threading.current_thread().name == f"webhooks {endpoint.pk}":
+            waiting.set()
+        make_room(ending)
 
-    make_endpoint(receiver.url)
-    published()
-    stopping = Ending(busy)
+    monkeypatch.setattr(Ending, "make_room", note_and_make_room)
+    endpoint = make_endpoint(receiver.url)
+    for number in range(AT_ONCE + 1):
+        published(f"No. {number}")
+    stopping = Ending(is_busy.is_set)
     thread = threading.Thread(target=send_events, args=[stopping], daemon=True)
     thread.start()
     try:
-        assert asked.wait(PATIENCE)
-        assert not Event.objects.exists()
+        assert waiting.wait(PATIENCE)
+        assert receiver.kinds == [Kind.PUBLISHED] * AT_ONCE
         is_busy.clear()
-        eventually(lambda: receiver.kinds == [Kind.PUBLISHED])
+        eventually(lambda: len(receiver.requests) == AT_ONCE + 1)
     finally:
         stopping.set()
         thread.join()
+
+
+def test_what_is_due_is_left_to_a_worker_that_is_busy_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_WAITS", 0)
+    make_endpoint("https://example.org/", enabled=True, resumes_at=soon(hours=1))
+    published()
+    PendingChange.objects.all().delete()  # it was stored long ago
+    WebhookDispatcher().look(Ending(lambda: True))
+    assert not Event.objects.exists()
+    WebhookDispatcher().look(Ending(lambda: False))
+    assert Event.objects.get().kind == Kind.PUBLISHED
 
 
 def test_what_a_dead_process_did_not_note_is_sent_again_with_the_same_id(
