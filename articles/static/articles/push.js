@@ -27,12 +27,16 @@
     };
 
     const toggle = async (button) => {
-        const { topic } = button.dataset;
         const isOn = button.getAttribute("aria-pressed") !== "true";
         if (isOn && (await Notification.requestPermission()) !== "granted") {
             status.textContent = status.dataset.blocked;
             return;
         }
+        // One after the other, also of two windows: each sends all topics, and would undo what it has not read.
+        await navigator.locks.request("push topics", () => choose(button.dataset.topic, isOn));
+    };
+
+    const choose = async (topic, isOn) => {
         const subscription = isOn ? await subscribed() : await current();
         if (!subscription) return show([]);
         const before = await ask(subscription);
