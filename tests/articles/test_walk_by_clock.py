@@ -39,8 +39,8 @@ def desk(client: Client) -> Client:
 
 
 def situations(*, is_past: bool, has_run: bool) -> dict[str, tuple[Situation, State]]:
-    """All situations a second after their instant or half a minute before, and the states that readers see."""
-    at = soon(seconds=-1 if is_past else 30)
+    """All situations a second after their instant or minutes before, and the states that readers see."""
+    at = soon(seconds=-1 if is_past else 600)
     built = {name: build(at) for name, build in SITUATIONS.items()}
     if has_run:
         run_worker()
