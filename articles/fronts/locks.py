@@ -30,6 +30,14 @@ def lock_front(front: Front) -> None:
         raise FrontGone
 
 
+def lock_front_of(version: str) -> None:
+    """Lock the front of a version, named by its id; of one that is gone, nothing.
+
+    What has passed a check of the other versions' instants is stored before the next such check.
+    """
+    lock_by_ids(Front, FrontVersion.objects.filter(pk=version).values_list("front", flat=True)).exists()
+
+
 def unlive(version: FrontVersion) -> datetime:
     """Lock a version that readers have not got. Raises `FrontLive` and `FrontGone`."""
     now = lock_version(version)

@@ -16,7 +16,7 @@ from articles.exceptions import FrontInstantTaken, TooMany, WrongState
 from articles.fronts.automatic import automatic_blocks
 from articles.fronts.copies import copy_blocks, store_blocks
 from articles.fronts.in_releases import hold, purge, refuse_member, release_of
-from articles.fronts.locks import lock_front, lock_version, locked_draft, unlive
+from articles.fronts.locks import lock_front, lock_front_of, lock_version, locked_draft, unlive
 from articles.fronts.operations import texts_of
 from articles.fronts.recurrence import Recurrence
 from articles.fronts.recurring import forget_rule, occurrences_of, refuse_taken, store_rule
@@ -218,7 +218,12 @@ def _store_instant(version: FrontVersion, moment: datetime | None, now: datetime
     purge(version.front)
 
 
-@applies(ProposedChange.Subject.FRONT, FrontVersion, compare=lambda version, values: list(_compared(version, values)))
+@applies(
+    ProposedChange.Subject.FRONT,
+    FrontVersion,
+    compare=lambda version, values: list(_compared(version, values)),
+    lock=lock_front_of,
+)
 def _apply(version: FrontVersion, values: Mapping[str, Any], by: Actor) -> None:
     """What another person has approved."""
     now = unlive(version)

@@ -1,7 +1,7 @@
 """The second person: under the two-person rule, texts that readers see are changed by one and approved by another.
 
 Services that change such a text call `propose` instead, and register with `applies` how an approved change is made.
-Locks are taken in one order: the object, then its proposed change.
+Locks are taken in one order: what a rule names with `lock`, the object, then its proposed change.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Rule:
     shown: tuple[str, ...]  #: fields that are compared also where they stay as they are
     apply: Callable[[Any, Values, Actor], None]
     compare: Callable[[Any, Values], Iterable[Comparison]] | None  #: where the fields do not say what readers see
+    lock: Callable[[str], None] | None  #: locks, by the object's id, what comes before it in the order of all locks
 
 
 _RULES: dict[str, Rule] = {}
@@ -55,11 +56,12 @@ def applies(
     *,
     shown: tuple[str, ...] = (),
     compare: Callable[[Any, Values], Iterable[Comparison]] | None = None,
+    lock: Callable[[str], None] | None = None,
 ) -> Callable[[F], F]:
     """Register a function as the one that makes approved changes of such objects."""
 
     def register(function: F) -> F:
-        _RULES[kind] = Rule(model, shown, function, compare)
+        _RULES[kind] = Rule(model, shown, function, compare, lock)
         return function
 
     return register
@@ -197,7 +199,10 @@ def _locked(pk: int) -> tuple[ProposedChange, Any]:
     found = ProposedChange.objects.filter(pk=pk).first()
     if found is None:
         raise ChangeGone
-    row = lock_by_ids(_RULES[found.subject].model, [found.subject_id]).first()
+    rule = _RULES[found.subject]
+    if rule.lock is not None:
+        rule.lock(found.subject_id)
+    row = lock_by_ids(rule.model, [found.subject_id]).first()
     change = lock_by_ids(ProposedChange, [pk]).first()
     if row is None or change is None:
         raise ChangeGone

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from random import Random
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -19,7 +21,7 @@ from articles import fronts
 from articles.cache.next_change import changes_beside
 from articles.distribution import catch_up_completely
 from articles.exceptions import DoubleTime, FrontInstantTaken, InvalidSchedule, MissingTime, WrongState
-from articles.fronts import Recurrence, extend_rules
+from articles.fronts import Recurrence, extend_rules, recurring
 from articles.fronts.recurrence import YEARS_AHEAD, as_rows
 from articles.models import (
     AuditEntry,
@@ -37,6 +39,8 @@ from articles.review import approve_change, comparisons, version_of_change
 from scheduling.database import LATEST, read_database_clock
 from tests.articles.factories import add_block, make_article, make_editor, make_front, soon
 from tests.articles.fronts.composing import Composer
+from tests.articles.publishing.test_races import together
+from tests.harness import PATIENCE
 
 pytestmark = pytest.mark.django_db
 
@@ -368,3 +372,30 @@ def test_under_the_two_person_rule_another_person_approves_a_rule(settings: Any)
     assert "Every day at 06:00 (Europe/Berlin)" in [one.new for one in compared]
     approve_change(change.pk, version=version_of_change(compared), by=bob)
     assert live_at(berlin(2031, 1, 1, 7)) == version.number
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="its threads share one connection")
+@pytest.mark.django_db(transaction=True)
+def test_of_two_rules_with_one_instant_that_are_approved_at_once_one_is_refused(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    ida, bob = make_editor("ida"), make_editor("bob")
+    for day in (1, 2):  # the first instants differ, which the database would refuse by itself
+        version = draft()
+        add_block(version)
+        fronts.repeat_version(version, rule=rule(starts=date(2030, 1, day)), by=ida)
+    first, second = ProposedChange.objects.order_by("pk")
+    shown = {change.pk: version_of_change(comparisons(change)) for change in (first, second)}
+    both_checked, check = Barrier(2, timeout=PATIENCE / 60), recurring.refuse_taken
+
+    def check_together(*given: Any) -> None:
+        """Without a lock, each passes the check before the other has stored what it found free."""
+        check(*given)
+        with suppress(BrokenBarrierError):
+            both_checked.wait()
+
+    monkeypatch.setattr(recurring, "refuse_taken", check_together)
+    outcomes = together(*(lambda pk=pk: approve_change(pk, version=shown[pk], by=bob) for pk in shown))
+    assert {type(outcome) for outcome in outcomes} == {type(None), FrontInstantTaken}
+    assert FrontSeries.objects.values("version").distinct().count() == 1
