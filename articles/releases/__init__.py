@@ -18,6 +18,12 @@ from articles.releases.manage import (
     roll_back_release as roll_back_release,
     schedule_release as schedule_release,
 )
+from articles.releases.past import (
+    Past as Past,
+    as_was as as_was,
+    past_changes_beside as past_changes_beside,
+    recorded_since as recorded_since,
+)
 from articles.releases.preflight_checks import (
     PreflightProblem as PreflightProblem,
     find_problems as find_problems,

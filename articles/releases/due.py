@@ -51,8 +51,15 @@ Changes = defaultdict[str, dict[int, Any]]
 @contextmanager
 def as_due() -> Iterator[None]:
     """Let the statements of this block read what is due as stored: one statement, and a few more if something is."""
-    plan = _plan() if _is_due().exists() else None
-    with overlaid(plan.tables()) if plan else nullcontext(), reading(plan.due()) if plan else nullcontext():
+    with composed(plan_of_due()):
+        yield
+
+
+@contextmanager
+def composed(plan: Composition) -> Iterator[None]:
+    """Let the statements of this block read the tables as `plan` has them."""
+    is_filled = plan.is_filled
+    with overlaid(plan.tables()) if is_filled else nullcontext(), reading(plan.due()) if is_filled else nullcontext():
         yield
 
 
@@ -61,16 +68,18 @@ def _is_due() -> QuerySet[Any]:
     return Update.objects.due(now).values("pk").union(Release.objects.due(now).values("pk"))
 
 
-def _plan() -> _Composition | None:
+def plan_of_due() -> Composition:
     """What is due, unless it fails."""
-    now, plan = database_now(), _Composition()
+    now, plan = database_now(), Composition()
+    if not _is_due().exists():
+        return plan
     for update in Update.objects.due(now).select_related("article", "approved"):
         plan.add_update(update)
     for release in Release.objects.due(now):
         members, versions = loaded_members(release), versions_in(release)
         if not find_problems(members, versions, release.due_since):
             plan.add_release(release, members, versions)
-    return plan if plan.is_filled else None
+    return plan
 
 
 class _DueTerms(Mapping[int, tuple[str, str]]):
@@ -92,7 +101,7 @@ class _DueTerms(Mapping[int, tuple[str, str]]):
         return len(self._texts)
 
 
-class _Composition:
+class Composition:
     """How tables are read: collected change by change."""
 
     def __init__(self) -> None:
@@ -100,16 +109,21 @@ class _Composition:
         tables = (Changes(dict) for _table in range(5))
         self._articles, self._releases, self._members, self._updates, self._versions = tables
         self._dropped: list[int] = []
+        self._corrected: list[Revision] = []
+        self._hidden_corrections: list[int] = []
         self._since: dict[int, datetime] = {}
 
     @property
     def is_filled(self) -> bool:
         """Whether anything is read otherwise than it is stored."""
-        return bool(self._since or self._releases)
+        return bool(self._since or self._releases or self._articles or self._hidden_corrections)
 
     def add_update(self, update: Update, at: datetime | None = None) -> None:
         """The approved text of an update replaces that of its article; its draft stays."""
-        self._texts.append((update.article, cast(Revision, update.approved)))
+        text = cast(Revision, update.approved)
+        self._texts.append((update.article, text))
+        if text.correction:
+            self.add_correction(text)
         self._since[update.article_id] = at or update.due_since
         # As the editor has it, who may have opened the article before its instant: no conflict with what is shown then.
         self._change(self._articles, update.article_id, updated_at=max(update.article.updated_at, update.updated_at))
@@ -137,6 +151,36 @@ class _Composition:
             else:
                 self._change(self._articles, article.pk, status=Status.UNPUBLISHED)
 
+    def show_article(
+        self, article: Article, text: Revision | None, *, since: datetime, changed: datetime | None
+    ) -> None:
+        """An article that readers saw `since`, with this text if it is known, `changed` at that time."""
+        values: dict[str, Any] = {"status": Status.PUBLISHED, "unpublish_at": None}
+        if article.goes_live_at != since:
+            values |= dict.fromkeys(("publish_at", "cleared_at", "goes_live_at", "published_at"), since)
+            values["embargo_until"] = None
+        if text is not None and text.number != article.revision:
+            self._texts.append((article, text))
+            values["text_changed_at"] = changed
+        self._since[article.pk] = changed or since
+        self._change(self._articles, article.pk, **values)
+
+    def hide_article(self, article: Article, status: Article.Status) -> None:
+        """An article that readers did not see."""
+        self._change(self._articles, article.pk, status=status)
+
+    def change_release(self, pk: int, status: Release.Status) -> None:
+        """A release that had this status."""
+        self._change(self._releases, pk, status=status)
+
+    def hide_corrections(self, ids: Iterable[int]) -> None:
+        """Corrections that readers did not see."""
+        self._hidden_corrections += ids
+
+    def add_correction(self, text: Revision) -> None:
+        """A correction that came with a text, which is shown."""
+        self._corrected.append(text)
+
     def tables(self) -> dict[type[Model], Overlay]:
         """How each table is read."""
         prefetch_related_objects([article for article, _revision in self._texts], "tags")
@@ -159,7 +203,7 @@ class _Composition:
             ReleaseMember: Overlay(changed=self._members),
             Update: Overlay(changed=self._updates, without=self._dropped),
             Tagging: self._taggings(retagged),
-            Correction: Overlay(added=list(self._corrections())),
+            Correction: Overlay(added=list(self._corrections()), without=self._hidden_corrections),
         }
 
     def due(self) -> Due:
@@ -172,18 +216,18 @@ class _Composition:
         names = {name for _article, tags in retagged.values() for name in tags}
         ids = dict(Tag.objects.filter(name__in=names).values_list("name", "pk")) if names else {}
         pairs = ((article, ids[name]) for article, tags in retagged.values() for name in tags if name in ids)
+        times = self._articles["goes_live_at"]
         added = [
-            {"id": -number, "article_id": article.pk, "tag_id": tag, "goes_live_at": article.goes_live_at}
+            {"id": -number, "article_id": article.pk, "tag_id": tag}
+            | {"goes_live_at": times.get(article.pk, article.goes_live_at)}
             for number, (article, tag) in enumerate(pairs, start=1)
         ]
-        times = {"goes_live_at": self._articles["goes_live_at"]}
-        return Overlay(changed=times, without=retagged.keys(), added=added, key="article_id")
+        return Overlay(changed={"goes_live_at": times}, without=retagged.keys(), added=added, key="article_id")
 
     def _corrections(self) -> Iterator[dict[str, Any]]:
-        for article, revision in self._texts:
-            if revision.correction:
-                note = {"note": revision.correction, "published_at": self._since[article.pk]}
-                yield {"id": -revision.pk, "article_id": article.pk, "revision_id": revision.pk, **note}
+        for revision in self._corrected:
+            note = {"note": revision.correction, "published_at": self._since[revision.article_id]}
+            yield {"id": -revision.pk, "article_id": revision.article_id, "revision_id": revision.pk, **note}
 
     def _change(self, table: Changes, pk: int, **values: Any) -> None:
         for name, value in values.items():

@@ -1,13 +1,15 @@
-"""The reading instant: `?at=` shows the newsroom the whole site as readers will get it at another instant.
+"""The reading instant: `?at=` shows the newsroom the whole site as readers get it, or got it, at another instant.
 
-It is the site's own code with another "now": the same queries, with what is due until then. Nothing of it is cached.
+It is the site's own code with another "now": the same queries, with what is due until then, or what has changed since
+then undone. Nothing of it is cached.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -24,12 +26,13 @@ from django.utils.translation import gettext as _
 from django.views.defaults import page_not_found
 
 from articles.cache import HEADER, bypassing, changes_beside
+from articles.exceptions import TooMany
 from articles.limits import TIME_LENGTH
 from articles.models import SharedPage, Stop, stops
 from articles.pages import uncached
 from articles.permissions import reads_articles
 from articles.publishing import is_page, may_share
-from articles.releases import as_due
+from articles.releases import Past, as_due, as_was, past_changes_beside, recorded_since
 from articles.site.compared import compare
 from articles.text import AmbiguousTime, NonexistentTime, format_time_briefly, format_time_exactly, resolve
 from scheduling.database import NoTimeZone, OutOfRange, at_instant, read_database_clock, storable
@@ -90,6 +93,8 @@ class Reading:
     others: list[tuple[str, str]] = field(default_factory=list)  #: the page's own parameters
     may_share: bool = False
     until: str = ""  #: when the link to this one page ends; empty for the newsroom, whose links lead on
+    recorded: str = ""  #: since when it is recorded what readers saw; empty for an instant to come
+    unknown: int = 0  #: articles of a past instant whose text is not recorded
 
     @property
     def wall(self) -> str:
@@ -113,20 +118,36 @@ def show_at(
     """The response of a readers' view at the instant that the request asks for; 400 for what is none."""
     try:
         moment, other = _instant_in(request.GET[AT]), _compared_instant(request)
-    except NoInstant as error:
+        request.reading = _reading(request, moment)  # type: ignore[attr-defined]  # for the bar in the templates
+        _drop_parameters(request)
+
+        def shown(moment: datetime) -> HttpResponse:
+            with _read_at(moment) as past:
+                request.reading = replace(request.reading, unknown=past.unknown)  # type: ignore[attr-defined]
+                response: Any = view(request, *args, **options)
+                return _rendered(response)
+
+        if other is not None:
+            old = shown(other)
+            response = _rendered(compare(request, (other, old), (moment, shown(moment))))
+        else:
+            response = shown(moment)
+    except (NoInstant, TooMany) as error:
         return uncached(HttpResponse(str(error), status=HTTPStatus.BAD_REQUEST, content_type="text/plain"))
-    request.reading = _reading(request, moment)  # type: ignore[attr-defined]  # for the bar in the templates
-    _drop_parameters(request)
-
-    def shown(moment: datetime) -> HttpResponse:
-        with bypassing(), at_instant(moment), as_due():
-            response: Any = view(request, *args, **options)
-            return _rendered(response)
-
-    response = shown(moment)
-    if other is not None:
-        response = _rendered(compare(request, (other, shown(other)), (moment, response)))
     return _marked(response, moment)
+
+
+@contextmanager
+def _read_at(moment: datetime) -> Iterator[Past]:
+    """Let this block read what readers get, or got, at an instant. Raises `TooMany`."""
+    is_past = moment < read_database_clock()
+    with bypassing(), at_instant(moment):
+        if is_past:
+            with as_was(moment) as past:
+                yield past
+        else:
+            with as_due():
+                yield Past()
 
 
 def show_shared(request: HttpRequest, shared: SharedPage) -> HttpResponse:
@@ -194,15 +215,19 @@ def _instant_in(text: str) -> datetime:
         raise NoInstant(_("The time lies outside the years 1000 to 9999.")) from error
     except (NoTimeZone, ValueError) as error:
         raise NoInstant(_("Give a time such as 2026-11-27T07:00.")) from error
-    if moment < (now := read_database_clock()):
-        text = _("What readers saw before %(time)s is not recorded; choose a time to come.")
-        raise NoInstant(text % {"time": format_time_exactly(now)})
+    if moment < (now := read_database_clock()) and moment < (since := recorded_since(now)):
+        text = _("What readers saw before %(time)s is not recorded; choose a later time.")
+        raise NoInstant(text % {"time": format_time_exactly(since)})
     return moment
 
 
 def _reading(request: HttpRequest, moment: datetime) -> Reading:
-    now = read_database_clock()
-    previous, following = changes_beside(moment, since=now)
+    now, recorded = read_database_clock(), None
+    if moment < now:
+        recorded = recorded_since(now)
+        previous, following = past_changes_beside(moment, since=recorded)
+    else:
+        previous, following = changes_beside(moment, since=now)
     query = _own_parameters(request)
     live = f"{request.path}?{query.urlencode()}" if query else request.path
     shown = [
@@ -210,8 +235,10 @@ def _reading(request: HttpRequest, moment: datetime) -> Reading:
         for stop in stops(now, limit=MOST_STOPS)
     ]
     others = [(name, str(query[name])) for name in query]
-    is_shared = is_page(live) and may_share(request.newsroom_user())  # type: ignore[attr-defined]
-    return Reading(moment, _query(query, previous), _query(query, following), live, shown, others, is_shared)
+    is_shared = not recorded and is_page(live) and may_share(request.newsroom_user())  # type: ignore[attr-defined]
+    since = format_time_exactly(recorded) if recorded else ""
+    queries = _query(query, previous), _query(query, following)
+    return Reading(moment, *queries, live, shown, others, is_shared, recorded=since)
 
 
 def _own_parameters(request: HttpRequest) -> QueryDict:

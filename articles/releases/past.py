@@ -1,0 +1,151 @@
+"""Reading what readers saw at a past instant: the rows of a request, with the events since then undone.
+
+Events say when something changed for readers, and to which revision; they are kept for `EVENT_DAYS`. Fronts need
+nothing of this: their versions stay, and the query chooses the one of the instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Min, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from articles.audit import APPROVED, Action
+from articles.distribution import LEADS_TO, catch_up
+from articles.exceptions import TooMany
+from articles.models import Article, AuditEntry, Correction, Event, Release, Revision
+from articles.releases.due import Composition, composed, plan_of_due
+from articles.workflow import Transition
+from scheduling.database import among
+
+Kind, State, Status = Event.Kind, Event.State, Article.Status
+
+MOST_UNDONE = 5_000
+"""Events that are undone: it costs in proportion to them."""
+
+_NEW_TEXTS = (Kind.PUBLISHED, Kind.UPDATED, Kind.CORRECTED)
+_OF_RELEASES = (Kind.RELEASE_PUBLISHED, Kind.RELEASE_ROLLED_BACK)
+_SHOWN = (*LEADS_TO, *_OF_RELEASES, Kind.FRONT_LIVE)
+_TEXT_GOT_LIVE = APPROVED | Q(action__in=(Action.PUBLISHED, Action.UPDATED, Transition.PUBLISH_UPDATE))
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is known of an instant: for how many articles, the text that readers saw is not recorded."""
+
+    unknown: int = 0
+
+
+def recorded_since(now: datetime) -> datetime:
+    """From when on all events are still there; the latest are entered first."""
+    catch_up()
+    first = Event.objects.aggregate(first=Min("numbered_at"))["first"] or now
+    return max(first, now - timedelta(days=settings.EVENT_DAYS))
+
+
+def past_changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
+    """The last instant between `since` and a past `moment`, and the first after it, at which something changed."""
+    shown = Event.objects.filter(kind__in=_SHOWN)
+    before = shown.filter(happened_at__gte=since, happened_at__lt=moment).order_by("-happened_at")
+    after = _since(shown, moment).order_by("happened_at")
+    first, last = (rows.values_list("happened_at", flat=True).first() for rows in (before, after))
+    return first, last
+
+
+@contextmanager
+def as_was(moment: datetime) -> Iterator[Past]:
+    """Let the statements of this block, whose "now" is the past `moment`, read what readers saw then.
+
+    Raises `TooMany`.
+    """
+    plan = plan_of_due()
+    _undo_releases(plan, moment)
+    past = _undo_articles(plan, moment)
+    with composed(plan):
+        yield past
+
+
+def _since(events: QuerySet[Event], moment: datetime) -> QuerySet[Event]:
+    """Those after `moment`; they got their numbers later, by which an index finds them."""
+    return events.filter(Q(numbered_at__gt=moment) | Q(numbered_at=None), happened_at__gt=moment)
+
+
+def _undo_releases(plan: Composition, moment: datetime) -> None:
+    events = _since(Event.objects.filter(kind__in=_OF_RELEASES), moment).order_by("-happened_at", "-pk")
+    for pk, kind in dict(events.values_list("object_id", "kind")).items():  # the first counts
+        plan.change_release(pk, Release.Status.PUBLISHED if kind == Kind.RELEASE_ROLLED_BACK else Release.Status.DRAFT)
+
+
+def _undo_articles(plan: Composition, moment: datetime) -> Past:
+    first = _first_since(moment)
+    articles = Article.objects.in_bulk(first)
+    before, changed = _last_until(moment, articles)
+    live = [pk for pk in articles if _state(first[pk], before.get(pk), moment) == State.LIVE]
+    texts, corrections = _texts(live, before, moment), Correction.objects.filter(article__in=articles)
+    plan.hide_corrections(corrections.filter(published_at__gt=moment).values_list("pk", flat=True))
+    noted = {*corrections.filter(published_at__lte=moment).values_list("revision", flat=True)}
+    for pk, article in articles.items():
+        if pk not in live:
+            was_retracted = pk in before and before[pk].kind == Kind.RETRACTED
+            plan.hide_article(article, Status.RETRACTED if was_retracted else Status.UNPUBLISHED)
+            continue
+        text = texts.get(pk)
+        plan.show_article(article, text, since=_shown_since(article, before.get(pk), moment), changed=changed.get(pk))
+        if text is not None and text.correction and text.pk not in noted:  # it was rolled back since
+            plan.add_correction(text)
+    return Past(unknown=len(live) - len(texts))
+
+
+def _first_since(moment: datetime) -> dict[int, Event]:
+    """The first event after `moment` of each article that changed for readers since. Raises `TooMany`."""
+    events = list(_since(Event.objects.filter(kind__in=LEADS_TO), moment)[: MOST_UNDONE + 1])
+    if len(events) > MOST_UNDONE:
+        raise TooMany(_("Too much has changed since then to show it: choose a later time."))
+    return {one.object_id: one for one in sorted(events, key=_order, reverse=True)}
+
+
+def _last_until(moment: datetime, ids: Collection[int]) -> tuple[dict[int, Event], dict[int, datetime]]:
+    """The last event until `moment` of each article, and when readers had last got another text."""
+    events = Event.objects.filter(object_id__in=among(ids), kind__in=LEADS_TO, happened_at__lte=moment)
+    ordered = sorted(events, key=_order)
+    changed = {one.object_id: one.happened_at for one in ordered if one.kind in _NEW_TEXTS}
+    return {one.object_id: one for one in ordered}, changed
+
+
+def _order(event: Event) -> tuple[datetime, int]:
+    return event.happened_at, event.pk
+
+
+def _state(first: Event, before: Event | None, moment: datetime) -> Event.State | None:
+    """What readers saw of an article at `moment`, of which an event before it may be deleted by now."""
+    if before is not None:
+        return LEADS_TO[before.kind]
+    if first.kind == Kind.RETRACTED:  # it may have been unpublished before
+        entries = AuditEntry.objects.filter(article_id=first.object_id, action=Transition.RETRACT, at__gt=moment)
+        was = entries.order_by("pk").values_list("old_status", flat=True).first()
+        return State.LIVE if was == Status.PUBLISHED else State.UNPUBLISHED
+    return None if first.kind in (Kind.PUBLISHED, Kind.REPUBLISHED) else State.LIVE
+
+
+def _texts(live: Sequence[int], before: Mapping[int, Event], moment: datetime) -> dict[int, Revision]:
+    """The revision of each article that readers saw at `moment`, where that is recorded."""
+    numbers = {pk: before[pk].revision for pk in live if pk in before and before[pk].revision}
+    entries = AuditEntry.objects.filter(
+        _TEXT_GOT_LIVE, article_id__in=among([pk for pk in live if pk not in numbers]), at__lte=moment
+    )
+    for pk, number, details in entries.order_by("pk").values_list("article_id", "revision", "details"):
+        if number and pk and "update" not in details:  # the approval of an update is not its publication
+            numbers[pk] = number
+    revisions = Revision.objects.filter(article__in=among(numbers), number__in={*numbers.values()})
+    return {one.article_id: one for one in revisions if one.number == numbers[one.article_id]}
+
+
+def _shown_since(article: Article, last: Event | None, moment: datetime) -> datetime:
+    """The date that readers saw above the article."""
+    known = (article.goes_live_at, article.published_at, last.happened_at if last else None)
+    return next((at for at in known if at is not None and at <= moment), moment)

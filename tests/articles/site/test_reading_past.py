@@ -1,0 +1,173 @@
+"""`?at=` in the past: the newsroom sees what readers really saw, or since when that is recorded."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from articles import publishing, releases
+from articles.distribution import catch_up_completely
+from articles.models import Article, Event, ReleaseMember
+from articles.publishing.revisions import pinned
+from scheduling.database import read_database_clock
+from scheduling.workers.worker import Worker
+from tests.articles.factories import make_front, make_release, make_user, soon
+from tests.articles.releases.test_by_clock import Newsroom, differences, seen
+from tests.articles.site.test_reading import at, desk_of, previewed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Seen = dict[str, tuple[int, str, str]]
+
+
+@pytest.fixture
+def newsroom() -> Newsroom:
+    found = Newsroom()
+    record(*Article.objects.all())
+    return found
+
+
+def record(*articles: Article) -> None:
+    """Store, as services do, what a test has stored past them: texts with their tags, and since when they are live."""
+    for article in articles:
+        with transaction.atomic():
+            pinned(article)
+    catch_up_completely()
+    for pk, since in Event.objects.filter(kind=Event.Kind.PUBLISHED).values_list("object_id", "happened_at"):
+        Article.objects.filter(pk=pk, text_changed_at__lt=since).update(text_changed_at=since)
+    catch_up_completely()
+
+
+def comparable(pages: Seen) -> Seen:
+    """Without what is on a page of another instant alone, scripts, and the milliseconds between change and event."""
+    pattern = (
+        r"(?s:<script.*?</script>)|class=\"at-another-instant\"|<input type=\"hidden\" name=\"at\"[^>]*>|\s+"
+        r"|<lastBuildDate>.*?</lastBuildDate>|(?:updated(?:_at)?|date_?[mM]odified|lastmod)[\">:\s]+\d{4}-[^<\"]*"
+    )
+    return {key: (status, where, re.sub(pattern, "", text)) for key, (status, where, text) in pages.items()}
+
+
+def test_every_output_is_shown_as_readers_got_it_then(newsroom: Newsroom) -> None:
+    by, desk = newsroom.irene, desk_of(newsroom)
+    gone, back = (newsroom.live(f"{name} headline", hours=-4) for name in ("Gone", "Back"))
+    record(gone, back)
+    publishing.unpublish(back, by=by)
+    newsroom.update(newsroom.old, "It was wrong.", title="New headline", channel=newsroom.world, tags=[newsroom.snow])
+    newsroom.update(gone, "First correction.", title="Gone second headline")
+    publishing.publish_update(gone, by=by)
+    newsroom.update(gone, title="Gone third headline")
+    coming, fresh = newsroom.waiting("Coming headline"), newsroom.waiting("Fresh headline")
+    release = make_release(fresh, by=by)
+    releases.add_member(release, article=newsroom.other, action=ReleaseMember.Action.UNPUBLISH, by=by)
+    catch_up_completely()
+    addresses = newsroom.addresses()
+
+    moment = read_database_clock()
+    then = comparable(seen(addresses))
+    releases.publish_release_now(release, by=by)
+    publishing.publish_update(newsroom.old, by=by)
+    publishing.publish_update(gone, by=by)
+    publishing.retract(gone, by=by, notice="It was wrong.")
+    publishing.unpublish(newsroom.linking, by=by)
+    publishing.republish(back, by=by)
+    publishing.publish_now(coming, by=by)
+    make_front(coming, live_from=read_database_clock(), language="en")
+    Worker().drain()
+
+    assert differences(then, comparable(seen(addresses)))
+    assert not differences(then, comparable(previewed(desk, addresses, moment)))
+
+
+def test_between_the_changes_of_one_article_each_of_its_states_is_shown(newsroom: Newsroom) -> None:
+    by, desk, address = newsroom.irene, desk_of(newsroom), newsroom.old.get_absolute_url()
+    moments = [read_database_clock()]
+    for title in ("Second headline", "Third headline"):
+        newsroom.update(newsroom.old, title=title)
+        publishing.publish_update(newsroom.old, by=by)
+        moments.append(read_database_clock())
+    publishing.unpublish(newsroom.old, by=by)
+    moments.append(read_database_clock())
+    publishing.republish(newsroom.old, by=by)
+    titles = [re.findall(r"<h1[^>]*>(.*?)</h1>", desk.get(at(address, moment)).text) for moment in moments]
+    assert titles == [["Old headline"], ["Second headline"], ["Third headline"], ["Page not found"]]
+
+
+def test_a_retraction_that_was_undone_is_shown(newsroom: Newsroom) -> None:
+    address = newsroom.old.get_absolute_url()
+    publishing.retract(newsroom.old, by=newsroom.irene, notice="It was wrong.")
+    moment = read_database_clock()
+    publishing.undo_retraction(newsroom.old, by=newsroom.irene)
+    desk = desk_of(newsroom)
+    assert [desk.get(at(address, then)).status_code for then in (moment, read_database_clock())] == [410, 404]
+
+
+def test_the_bar_says_that_it_is_the_past_since_when_that_is_recorded_and_leads_to_changes(newsroom: Newsroom) -> None:
+    desk = desk_of(newsroom)
+    publishing.unpublish(newsroom.old, by=newsroom.irene)
+    first = Event.objects.get(kind=Event.Kind.UNPUBLISHED).happened_at
+    moment = read_database_clock()
+    publishing.republish(newsroom.old, by=newsroom.irene)
+    last = Event.objects.get(kind=Event.Kind.REPUBLISHED).happened_at
+    page = desk.get(at("/", moment))
+    assert "The site as readers saw it on" in page.text and "Recorded since" in page.text
+    assert "Share…" not in page.text and "not recorded" not in page.text
+    assert (
+        f'<a href="{at("", first)}" rel="prev">' in page.text and f'<a href="{at("", last)}" rel="next">' in page.text
+    )
+    assert 'class="at-another-instant"' in page.text and "no-store" in page.headers["Cache-Control"]
+    assert "noindex" in page.headers["X-Robots-Tag"]
+
+
+def test_what_was_pruned_is_not_shown_and_said_to_be_unknown(newsroom: Newsroom, settings: Any) -> None:
+    desk, now = desk_of(newsroom), read_database_clock()
+    first = Event.objects.earliest("numbered_at").numbered_at
+    assert first is not None
+    refused = desk.get(at("/", first - timedelta(seconds=1)))
+    assert refused.status_code == 400 and "is not recorded" in refused.text
+    Event.objects.update(numbered_at=now - timedelta(days=40), happened_at=now - timedelta(days=40))
+    assert desk.get(at("/", now - timedelta(days=31))).status_code == 400
+    shown = desk.get(at("/", now - timedelta(days=29)))
+    assert shown.status_code == 200 and "is not recorded" not in shown.text
+    newsroom.update(newsroom.old, title="Second headline")
+    publishing.publish_update(newsroom.old, by=newsroom.irene)
+    catch_up_completely()
+    Event.objects.filter(object_id=newsroom.old.pk, happened_at__lt=now).delete()
+    page = desk.get(at(f"/article/{newsroom.old.pk}/", now - timedelta(hours=1)), follow=True).text
+    assert "The text of one article at that time is not recorded" in page and "Second headline" in page
+
+
+def test_a_pruned_publication_is_known_from_the_audit_log(newsroom: Newsroom) -> None:
+    coming = newsroom.waiting("First headline")
+    publishing.schedule(coming, publish_at=soon(), by=newsroom.irene)
+    Worker().drain()
+    moment = read_database_clock()
+    newsroom.update(coming, title="Second headline")
+    publishing.publish_update(coming, by=newsroom.irene)
+    catch_up_completely()
+    Event.objects.filter(object_id=coming.pk, kind=Event.Kind.PUBLISHED).delete()
+    page = desk_of(newsroom).get(at(coming.get_absolute_url(), moment))
+    assert "First headline</h1>" in page.text and "is not recorded" not in page.text
+
+
+def test_only_who_may_read_all_articles_sees_the_past(newsroom: Newsroom) -> None:
+    moment = read_database_clock()
+    publishing.unpublish(newsroom.old, by=newsroom.irene)
+    address = at(newsroom.old.get_absolute_url(), moment)
+    for name, right, status in (("reader", "view_article", 200), ("librarian", "view_image", 404)):
+        visitor = Client()
+        visitor.force_login(make_user(name, right))
+        assert visitor.get(address).status_code == status
+    assert Client().get(address).status_code == 404
+
+
+def test_more_changes_than_are_undone_are_refused(newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = read_database_clock()
+    publishing.unpublish(newsroom.old, by=newsroom.irene)
+    monkeypatch.setattr("articles.releases.past.MOST_UNDONE", 0)
+    page = desk_of(newsroom).get(at("/", moment))
+    assert (page.status_code, "Too much has changed" in page.text) == (400, True)
