@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -76,7 +77,7 @@ def test_a_form_that_only_schedules() -> None:
         due = soon(hours=hours).replace(microsecond=0)
         sent = {**form, "publish_at": f"{due:%Y-%m-%dT%H:%M:%S}", "_step_schedule": "1"}
         way = Way(due)
-        assert way.of(lambda sent=sent: client.post(address, sent)).status_code == 302
+        assert way.of(partial(client.post, address, sent)).status_code == 302
     article.refresh_from_db()
     assert article.publish_at == due
     assert len(way.modules) <= 96 and len(way.functions) <= 465
@@ -89,7 +90,7 @@ def test_the_service() -> None:
         due = soon(hours=hours)
         way = Way(due)
         with CaptureQueriesContext(connection) as statements:
-            way.of(lambda due=due: publishing.schedule(article, by=editor, publish_at=due))
+            way.of(partial(publishing.schedule, article, by=editor, publish_at=due))
     assert {"articles/publishing/schedules.py", "articles/publishing/store.py"} < way.holders, "it was recorded"
     assert len(way.modules) <= 45 and way.changes <= 48
     assert len([one for one in statements.captured_queries if "SAVEPOINT" not in one["sql"]]) <= 13
