@@ -35,7 +35,7 @@ from articles.publishing import (
     unpublish_due,
     update_due,
 )
-from articles.push import send_pushes as send_pushes  # a companion of workers
+from articles.push import prune_pushes, send_pushes as send_pushes  # a companion of workers
 from articles.releases import PATIENCE, as_due, date_release_by_worker, reconcile_releases, release_due
 from articles.search import reconcile_index
 from articles.task_types import (
@@ -73,6 +73,7 @@ reconciler(sync_open_alerts)
 reconciler(extend_rules)
 reconciler(catch_up_completely)
 reconciler(prune_events)
+reconciler(prune_pushes)
 
 
 def titles(keys: Collection[str], to: Actor) -> Mapping[str, str]:

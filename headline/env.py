@@ -133,7 +133,7 @@ PLAIN = frozenset(
         *("SAML_NAME_ATTRIBUTE", "SAML_SP_ENTITY_ID", "SAML_SSO_URL"),
         *("FOREIGN_MEDIA", "FRONT_ARCHIVE", "SECOND_FACTOR_ROLES", "SESSION_HOURS", "SITE_URL"),
         *("SSO_NAME", "SSO_ROLES", "SSO_TRUST_EMAIL", "TIME_ZONE", "TWO_PERSON_RULE", "WEBHOOK_ALLOWED_HOSTS"),
-        *("PUSH_HOSTS", "PUSH_PER_DAY", "PUSH_QUIET_HOURS", "WEBHOOK_ALLOW_HTTP"),
+        *("PUSH_DAYS", "PUSH_HOSTS", "PUSH_PER_DAY", "PUSH_QUIET_HOURS", "WEBHOOK_ALLOW_HTTP"),
     }
 )
 """The variables that contain no secret; all others may, also as part of a URL."""

@@ -333,6 +333,7 @@ EVENTS_SINK = env.text("EVENTS_SINK")
 WEBHOOK_ALLOW_HTTP = env.flag("WEBHOOK_ALLOW_HTTP", default=False)
 PUSH_KEY = env.push_key("PUSH_KEY")
 PUSH_HOSTS = [name.lower() for name in env.names("PUSH_HOSTS")]
+PUSH_DAYS = env.number("PUSH_DAYS", default=30, least=1)
 PUSH_PER_DAY = env.number("PUSH_PER_DAY", default=5, least=1)
 PUSH_QUIET_HOURS = env.hours("PUSH_QUIET_HOURS", default="23:00-07:00")
 WEBHOOK_ALLOWED_HOSTS = [name.lower() for name in env.names("WEBHOOK_ALLOWED_HOSTS")]

@@ -9,6 +9,7 @@ from articles.push.plan import (
     plan_of as plan_of,
     push_now as push_now,
 )
+from articles.push.retention import prune_pushes as prune_pushes
 from articles.push.subscriptions import (
     BREAKING as BREAKING,
     GivenSubscription as GivenSubscription,

@@ -21,7 +21,7 @@ from articles import publishing
 from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
 from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
-from articles.push import PushRefused, is_quiet, new_key, public_key, push_now
+from articles.push import PushRefused, is_quiet, new_key, prune_pushes, public_key, push_now
 from articles.push.dispatch import _hosts
 from articles.review import approve_change, comparisons, version_of_change
 from articles.sending import LEASE
@@ -308,6 +308,38 @@ def test_who_turned_it_off_gets_nothing_and_who_had_enough_today_neither(service
     push_due()
     assert service.paths == ["/full", "/new"]
     assert {push.state for push in Push.objects.all()} == {State.SENT}
+
+
+def test_a_browser_to_which_nothing_could_be_sent_for_long_is_forgotten(service: PushService) -> None:
+    alice = make_editor()
+    for name in ("dead", "alive", "back", "new"):
+        subscribed(service, name)
+    service.answers = {"/dead": 403, "/back": 403}
+
+    def push(days_ago: int) -> None:
+        alert = armed(alice)
+        publish(alert, alice)
+        push_due()
+        of_it = PushMessage.objects.filter(push__alert=alert)
+        of_it.update(sent_at=F("sent_at") - timedelta(days=days_ago))
+
+    def left() -> set[str]:
+        return {one.endpoint.rpartition("/")[2] for one in PushSubscription.objects.all()}
+
+    push(days_ago=31)
+    PushMessage.objects.filter(subscription__endpoint__endswith="new").delete()
+    push(days_ago=20)
+    prune_pushes()
+    assert left() == {"dead", "alive", "back", "new"}, "one later failure says little"
+    assert PushMessage.objects.count() == 4, "what is old"
+    push(days_ago=10)
+    service.answers["/back"] = 201
+    push(days_ago=1)
+    prune_pushes()
+    assert left() == {"dead", "alive", "back", "new"}, "nothing is old enough"
+    PushMessage.objects.update(sent_at=F("sent_at") - timedelta(days=15))
+    prune_pushes()
+    assert left() == {"alive", "back", "new"}
 
 
 def test_in_quiet_hours_nothing_is_pushed_unless_the_chief_allows_it(service: PushService, settings: Any) -> None:
