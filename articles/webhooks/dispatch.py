@@ -18,7 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Min, OuterRef, Q
 from django.utils.translation import gettext, override
 
 from articles import sending
@@ -43,6 +43,7 @@ PAUSES = (
 """After each failed attempt, as in Standard Webhooks; three days in all."""
 _JITTER = 0.2
 _LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
+_AWAY = (429, 502, 503, 504)  # answers that say nothing of the event
 
 MAIL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
 """How long an endpoint fails before its owner gets a mail, and before it is disabled."""
@@ -184,9 +185,15 @@ _READ = (
 
 
 def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
-    """The next deliveries that are due: of each object only the first, so that no later one overtakes it."""
+    """The next deliveries that are due: of each object only the first, so that no later one overtakes it.
+
+    While the receiver is away, not even when the first one waits for its next attempt.
+    """
     now = read_database_clock()
     due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").only(*_READ)
+    if endpoint.failing_since:
+        earlier = endpoint.deliveries.pending().filter(object_id=OuterRef("object_id"), pk__lt=OuterRef("pk"))
+        due = due.exclude(Exists(earlier))
     first: dict[Any, Delivery] = {}
     for one in due.order_by("due_at", "pk")[: size + _SPARE]:
         kind = one.event.kind.partition(".")[0] if one.event else ""
@@ -222,6 +229,7 @@ class _Outcome:
     """What becomes of an endpoint after some answers."""
 
     values: dict[str, Any] = field(default_factory=dict)
+    is_back: bool = False  #: its receiver, after a time of failures
     mail: str = ""  #: why its owner is told
 
 
@@ -234,7 +242,20 @@ def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]])
     outcome = health(endpoint, [answer for message, answer in answered if message.body], now)
     if outcome.values:
         Endpoint.objects.filter(pk=endpoint.pk).update(**outcome.values)
+    if outcome.is_back:
+        _wait_no_longer(endpoint, now)
     return outcome.mail
+
+
+def _wait_no_longer(endpoint: Endpoint, now: datetime) -> None:
+    """Let what waits since the receiver was away be sent next, in the order of the events.
+
+    Not what it has refused itself, nor what failed just now: they would use up their attempts at each success.
+    """
+    waiting = endpoint.deliveries.pending()
+    least = waiting.aggregate(at=Min("due_at"))["at"]
+    was_away = waiting.filter(Q(code__isnull=True) | Q(code__in=_AWAY)).exclude(sent_at__gte=now)
+    was_away.update(due_at=min(least or now, now))
 
 
 def _noted(message: EndpointMessage, answer: Reply, now: datetime) -> list[Any]:
@@ -280,6 +301,7 @@ def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> _Outc
     if any(answer.is_success for answer in answers):
         if endpoint.failing_since:
             outcome.values |= {"failing_since": None, "failed_at": None, "is_owner_mailed": False}
+            outcome.is_back = True
         return outcome
     since, last = endpoint.failing_since or now, endpoint.failed_at or now
     outcome.values |= {"failing_since": since, "failed_at": now}

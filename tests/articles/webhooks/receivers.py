@@ -46,7 +46,7 @@ class Receiver:
 
 
 @contextmanager
-def receiving(settings: Any) -> Iterator[Receiver]:
+def receiving(settings: Any, *, port: int = 0) -> Iterator[Receiver]:
     """A receiver that the settings allow."""
     receiver = Receiver()
 
@@ -73,7 +73,7 @@ def receiving(settings: Any) -> Iterator[Receiver]:
         def log_message(self, *args: Any) -> None:
             """Nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         receiver.port = server.server_port
         settings.WEBHOOK_ALLOWED_HOSTS = [f"127.0.0.1:{receiver.port}"]
         server.daemon_threads = True
