@@ -25,6 +25,7 @@ from articles.api.reader import ChannelViewSet, LiveArticleViewSet
 from articles.api.releases import ReleaseViewSet
 from articles.api.revisions import RevisionViewSet
 from articles.api.saved_views import SavedViewSet
+from articles.api.shared_pages import SharedPageViewSet
 from articles.api.templates import TemplateViewSet
 from articles.api.webhooks import EndpointViewSet
 from articles.api.words import ReviewPolicyView, WordViewSet
@@ -49,6 +50,7 @@ router.register("desk/calendar", CalendarViewSet, basename="desk-calendar")
 router.register("desk/channels", DeskChannelViewSet, basename="desk-channel")
 router.register("desk/notifications", NotificationViewSet, basename="desk-notification")
 router.register("desk/proposed-changes", ProposedChangeViewSet, basename="desk-proposed-change")
+router.register("desk/shared-pages", SharedPageViewSet, basename="desk-shared-page")
 router.register("desk/tags", DeskTagViewSet, basename="desk-tag")
 router.register("desk/templates", TemplateViewSet, basename="desk-template")
 router.register("desk/views", SavedViewSet, basename="desk-view")

@@ -120,6 +120,7 @@ def _listed(request: HttpRequest) -> list[dict[str, Any]]:
             "address": request.build_absolute_uri(shared.get_absolute_url())
             if shared.created_by == request.user
             else "",
+            "visits": [(format_time_exactly(visit.at), visit.network) for visit in shared.visits.all()],
         }
-        for shared in SharedPage.objects.select_related("created_by")[:MOST_LISTED]
+        for shared in SharedPage.objects.select_related("created_by").prefetch_related("visits")[:MOST_LISTED]
     ]

@@ -99,7 +99,11 @@ from articles.models.sensitive_word import (
     WordListVersion as WordListVersion,
     words_changed as words_changed,
 )
-from articles.models.shared_page import SharedPage as SharedPage
+from articles.models.shared_page import (
+    MOST_VISITS as MOST_VISITS,
+    SharedPage as SharedPage,
+    SharedPageVisit as SharedPageVisit,
+)
 from articles.models.staff import named as named, named_among_all as named_among_all, named_apart as named_apart
 from articles.models.state import (
     ReaderState as ReaderState,

@@ -15,6 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from articles.limits import ADDRESS_LENGTH, RECIPIENT_LENGTH
 from articles.models.article import Instant
 
+MOST_VISITS = 20
+"""Visits of a link that are kept, the last: enough to see that others use it."""
+
 _SIGNER = signing.Signer(sep=".", salt="articles.shared_page")
 
 
@@ -68,3 +71,18 @@ class SharedPage(models.Model):
     def is_open_at(self, now: datetime) -> bool:
         """Whether its link is valid."""
         return self.revoked_at is None and self.expires_at > now
+
+
+class SharedPageVisit(models.Model):
+    """One opening of a link: when, and from which network. The last `MOST_VISITS` of a link are kept."""
+
+    shared = models.ForeignKey(SharedPage, on_delete=models.CASCADE, related_name="visits")
+    at = models.DateTimeField(_("time"))
+    network = models.CharField(_("network"), max_length=43, blank=True, help_text=_("A shortened address."))
+
+    class Meta:
+        default_permissions = ()
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.at} {self.network}"

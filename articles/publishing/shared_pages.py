@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from ipaddress import ip_address, ip_network
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from articles.audit import Action, Actor, record_beside
 from articles.exceptions import ArticleError, NotAllowed, TimePast
 from articles.limits import ADDRESS_LENGTH, TITLE_LENGTH
-from articles.models import SharedPage
+from articles.models import MOST_VISITS, SharedPage, SharedPageVisit
 from articles.permissions import PUBLISH, may_act_without_session, reads_articles, require
 from articles.publishing.previews import MAX_PREVIEW_LIFETIME, LastsTooLong
-from scheduling.database import database_now, read_database_clock, retried
+from scheduling.database import database_now, delete_by_ids, read_database_clock, retried
 
 SHARED_VIEWS = frozenset(
     {"home", "front", "latest", "channel", "tag", "author", "article", "article-by-id", "search"},
@@ -82,11 +83,23 @@ def is_sharer_authorised(shared: SharedPage) -> bool:
     return creator is not None and may_act_without_session(creator) and may_share(creator)
 
 
-def note_use(shared: SharedPage, *, images: Collection[str]) -> None:
-    """Count that it was opened, and keep which images its reader may load."""
-    SharedPage.objects.filter(pk=shared.pk).update(
-        uses=F("uses") + 1, last_used_at=database_now(), images=sorted(images)
-    )
+@retried
+def note_use(shared: SharedPage, *, images: Collection[str], address: str) -> None:
+    """Count that it was opened, log that, and keep which images its reader may load."""
+    now = database_now()
+    SharedPage.objects.filter(pk=shared.pk).update(uses=F("uses") + 1, last_used_at=now, images=sorted(images))
+    SharedPageVisit.objects.create(shared=shared, at=now, network=network_of(address))
+    delete_by_ids(SharedPageVisit, list(shared.visits.values_list("pk", flat=True)[MOST_VISITS : 2 * MOST_VISITS]))
+
+
+def network_of(address: str) -> str:
+    """The network of a visitor, so that the log tells visitors apart and none of them by name; empty for no address."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return ""
+    found = getattr(found, "ipv4_mapped", None) or found
+    return str(ip_network((found, 24 if found.version == 4 else 48), strict=False))
 
 
 @retried

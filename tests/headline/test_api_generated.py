@@ -39,7 +39,7 @@ from articles.models import (
     Tag,
 )
 from articles.notes import add_note
-from articles.publishing import gather_articles, make_preview_link, start_bulk_action
+from articles.publishing import gather_articles, make_preview_link, share_page, start_bulk_action
 from articles.workflow import Transition
 from headline.api.models import ApiToken
 from headline.api.service_accounts import create_service_account
@@ -91,6 +91,7 @@ def rows(root: User) -> dict[str, list[tuple[Any, ...]]]:
         "images": upload(sent(image_bytes()), by=root, title="a", alt="a").image,
         "roles": Group.objects.latest("pk"),
         "service-accounts": create_service_account(name="robot", purpose="", roles=(), by=root),
+        "shared-pages": share_page("/", at=soon(days=1), by=root, lasts=timedelta(hours=1)),
         "tags": Tag.objects.create(name="Rain"),
         "templates": ArticleTemplate.objects.create(name="Match report"),
         "users": User.objects.create_user("mei", email="mei@example.org", is_staff=True),

@@ -25,7 +25,7 @@ from articles.models import (
     Tag,
 )
 from articles.notes import add_note
-from articles.publishing import gather_articles, make_preview_link, start_bulk_action
+from articles.publishing import gather_articles, make_preview_link, share_page, start_bulk_action
 from articles.review import propose
 from articles.workflow import Transition
 from headline.api.service_accounts import create_service_account
@@ -67,6 +67,7 @@ def article(root: User) -> Article:
         SensitiveWord.objects.create(text=f"forbidden word {number}")
         Notification.objects.create(user=root, kind="approved", article_title="A", at=past)
         make_preview_link(first, by=root, lasts=timedelta(days=1))
+        share_page("/", at=soon(days=1), by=root, lasts=timedelta(hours=1))
         start_bulk_action(gather_articles(Transition.SUBMIT, [(first.pk, "A")], by=root))
     webhooks = [Endpoint.objects.create(pk=first.pk + number, url="https://example.com") for number in range(2)]
     Delivery.objects.bulk_create(Delivery(endpoint=webhooks[0], object_id=first.pk, due_at=past) for _number in "ab")

@@ -40,6 +40,7 @@ from articles.models import (
     Revision,
     SavedView,
     SensitiveWord,
+    SharedPage,
     Tag,
 )
 from articles.review import comparisons, propose, version_of_change
@@ -272,6 +273,10 @@ def newsroom_steps() -> Iterator[tuple[str, int | str | None, Any, int]]:
     yield "desk_preview_links_create", planned.pk, {"days": 2, "note": "Lawyer"}, 201
     yield "desk_preview_links_list", planned.pk, None, 200
     yield "desk_preview_links_destroy", f"{planned.pk}/{PreviewLink.objects.get().pk}", None, 204
+    yield "desk_shared_pages_create", None, {"page": "/", "at": at.isoformat(), "note": "Lawyer"}, 201
+    yield "desk_shared_pages_create", None, {"page": "/admin/", "at": at.isoformat()}, 400
+    yield "desk_shared_pages_list", None, None, 200
+    yield "desk_shared_pages_destroy", str(SharedPage.objects.get().pk), None, 204
     yield "desk_articles_destroy", planned.pk, None, 204
     yield "desk_audit_list", None, None, 200
     yield "desk_audit_retrieve", AuditEntry.objects.latest("pk").pk, None, 200

@@ -82,6 +82,7 @@ def ids(admin: APIClient) -> dict[str, str]:
         "/api/v1/desk/notifications/": "x",
         "/api/v1/desk/proposed-changes/": str(proposed(live, editor).pk),
         "/api/v1/desk/roles/": str(Group.objects.latest("pk").pk),
+        "/api/v1/desk/shared-pages/": "x",
         "/api/v1/desk/tags/": str(Tag.objects.create(name="Rain").pk),
         "/api/v1/desk/templates/": str(ArticleTemplate.objects.create(name="Match report").pk),
         "/api/v1/desk/users/": str(editor.pk),

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db
 DESK = "/api/v1/desk/"
 NO_VERSION = {
     "desk_preview_links_destroy",  # a link is created and revoked, and never changed
+    "desk_shared_pages_destroy",  # so is the link to a page
     "desk_tokens_destroy",  # so is a token
     "desk_revisions_restore",  # a revision never changes
     "desk_bulk_actions_undo",  # a bulk action is done once

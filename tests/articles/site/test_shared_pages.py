@@ -11,13 +11,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from articles.models import Article, AuditEntry, Card, SharedPage
+from articles.models import MOST_VISITS, Article, AuditEntry, Card, SharedPage
 from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_user, soon
 from tests.articles.image_files import make_image
 
 pytestmark = pytest.mark.django_db
 
 SCREEN = "/admin/desk/shared-pages/"
+API = "/api/v1/desk/shared-pages/"
 
 
 def signed_in(user: User) -> Client:
@@ -140,3 +141,43 @@ def test_an_article_that_is_gone_by_then_keeps_the_border() -> None:
     assert page.status_code in (404, 410) and "at-another-instant" in page.text
     old = f"/article/{article.pk}/"
     assert "Ends" in Client().get(share(editor, old, soon(minutes=30))).text, "its redirect is followed"
+
+
+def test_the_screen_shows_the_last_visits_with_shortened_addresses() -> None:
+    editor = make_editor()
+    coming()
+    link = share(editor, "/en/", soon(hours=3))
+    for number in range(MOST_VISITS + 5):
+        Client(REMOTE_ADDR=f"203.0.{number}.77").get(link)
+    Client(REMOTE_ADDR="2001:db8:1:2:3:4:5:6").get(link)
+    shared = SharedPage.objects.get()
+    networks = [visit.network for visit in shared.visits.all()]
+    assert networks[:2] == ["2001:db8:1::/48", f"203.0.{MOST_VISITS + 4}.0/24"]
+    assert (len(networks), shared.uses) == (MOST_VISITS, MOST_VISITS + 6)
+    screen = signed_in(editor).get(SCREEN).text
+    assert "Last visits" in screen and "2001:db8:1::/48" in screen and ".77" not in screen
+
+
+def test_programs_share_list_and_revoke_pages_with_the_permissions_of_the_screen() -> None:
+    editor, other = make_editor(), make_editor("other")
+    api = signed_in(editor)
+    asked = {"page": "/en/", "at": soon(hours=3).isoformat(), "note": "The printer"}
+    made = api.post(API, asked, content_type="application/json")
+    assert made.status_code == 201, made.text
+    assert Client().get(made.json()["url"]).status_code == 200
+    listed = api.get(API).json()["results"]
+    assert [(one["uses"], len(one["visits"]), one["is_open"]) for one in listed] == [(1, 1, True)]
+    assert signed_in(other).get(API).json()["results"][0]["url"] is None
+    refused = api.post(API, {**asked, "page": "/admin/"}, content_type="application/json")
+    assert (refused.status_code, refused.json()["code"]) == (400, "no_page")
+    past = api.post(API, {**asked, "at": soon(hours=-1).isoformat()}, content_type="application/json")
+    assert past.status_code == 400
+    author = signed_in(make_user("author", "view_article", "change_article", "edit_any_article"))
+    address = f"{API}{made.json()['id']}/"
+    for stranger in (author, Client()):
+        assert {stranger.get(API).status_code, stranger.delete(address).status_code} <= {401, 403}
+        assert stranger.post(API, asked, content_type="application/json").status_code in (401, 403)
+    assert signed_in(other).delete(address).status_code == 204
+    assert Client().get(made.json()["url"]).status_code == 404
+    actions = AuditEntry.objects.filter(article_title="/en/").order_by("pk").values_list("action", "source")
+    assert list(actions) == [("share_page", "api"), ("unshare_page", "api")]
