@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -56,12 +57,16 @@ class logger_class(Logger):  # noqa: N801 (the name of the setting)
 
 
 def post_worker_init(worker):
-    """From now on, lines have the id of their request, and no secret of the environment."""
+    """From now on, lines have the id of their request, and no secret of the environment; and requests may wait."""
     from django.conf import settings
 
+    from headline import admission
     from headline.logs import formatter
 
     worker.log.use(formatter(settings.LOG_FORMAT))
+    if hasattr(worker, "tpool"):
+        admission.threads.count = worker.cfg.threads
+        worker.tpool = ThreadPoolExecutor(worker.cfg.threads + admission.WAITING)  # it has no thread yet
 
 
 def child_exit(server, worker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -31,3 +32,7 @@ application = RequestIdMiddleware(application)  # outermost, as copies of respon
 
 import_module(settings.ROOT_URLCONF)  # or the first request would wait for it
 gc.freeze()  # loaded modules stay, so no collection has to scan them, which would hold a request up for 60 ms
+
+# A request that computes hands the interpreter on five times as often: beside six of them, pages and probes take half
+# as long, and the work as a whole no longer.
+sys.setswitchinterval(0.001)

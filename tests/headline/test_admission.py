@@ -1,0 +1,317 @@
+"""Requests of the newsroom wait for their turn; expensive ones beyond a limit are refused; the rest is answered."""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import select
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import get_resolver, resolve
+from pytest_django import Settings
+
+from headline import admission
+from headline.admission import _COMPARISONS, _IMAGES, AT_ONCE, EACH, WAITING, AdmissionMiddleware, is_expensive
+from headline.api.tokens import issue
+from tests.articles.factories import make_user
+from tests.conftest import Site
+from tests.harness import PATIENCE, eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+IMAGE = "00000000-0000-4000-8000-000000000000"
+SEARCH = "/search/?q=budget"
+
+
+def while_running(
+    path: str, act: Callable[[], object], *, address: str = "192.0.2.1", client: Client | None = None
+) -> Any:
+    """The response of a request during whose first statement `act` runs."""
+    waiting = [act]
+
+    def run_first(execute: Callable[..., Any], *arguments: Any) -> Any:
+        if waiting:
+            waiting.pop()()
+        return execute(*arguments)
+
+    with connection.execute_wrapper(run_first):
+        return get(path, address=address, client=client)
+
+
+def get(path: str, *, address: str = "192.0.2.1", client: Client | None = None) -> Any:
+    return (client or Client()).get(path, REMOTE_ADDR=address)
+
+
+def test_a_client_has_two_searches_at_once() -> None:
+    found = []
+    outer = while_running(
+        SEARCH + "1", lambda: found.append(while_running(SEARCH + "2", lambda: found.append(get(SEARCH))))
+    )
+    refused, second = found
+    assert EACH == 2
+    assert (outer.status_code, second.status_code, refused.status_code) == (200, 200, 429)
+    assert (refused.headers["Retry-After"], refused.headers["Cache-Control"]) == ("1", "private, no-store")
+    assert get(SEARCH).status_code == 200
+
+
+def test_all_clients_together_have_few_and_everything_else_is_answered(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.EXPENSIVE_REQUESTS = 1
+    staff = Client()
+    staff.force_login(make_user("alice", is_superuser=True))
+    found: list[Any] = []
+
+    def ask() -> None:
+        found.append(get(SEARCH, address="198.51.100.7"))
+        found.append(get("/api/v1/articles/?search=budget", address="198.51.100.8"))
+        found.extend(get(path) for path in ("/", "/healthz", "/api/v1/articles/"))
+        found.append(get("/admin/articles/article/?q=budget", client=staff))
+
+    assert while_running(SEARCH, ask).status_code == 200
+    assert [one.status_code for one in found] == [503, 503, 200, 200, 200, 200]
+    assert found[1].json()["code"] == "busy"
+    assert "django.request" not in {record.name for record in caplog.records}  # or each refusal would be a line
+
+
+def test_a_request_that_fails_gives_its_slot_back(settings: Settings) -> None:
+    settings.EXPENSIVE_REQUESTS = 1
+
+    def fail() -> None:
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        while_running(SEARCH, fail)
+    assert get(SEARCH).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/search/?q=a", True),
+        ("/admin/search/?s=a", True),
+        ("/admin/articles/article/?q=a", True),
+        ("/api/v1/desk/articles/?search=a", True),
+        ("/admin/articles/article/1/revisions/2/", True),
+        ("/api/v1/desk/articles/1/revisions/2/diff/", True),
+        ("/search/", False),
+        ("/article/1/ships/?s=20", False),  # as some networks add it to what is shared, perhaps ten thousand times
+        ("/?q=a", False),
+        ("/feed/?search=a", False),
+        ("/admin/articles/article/", False),
+        ("/admin/articles/image/add/", False),  # the form, not what it sends
+    ],
+)
+def test_what_is_expensive(path: str, expected: bool, rf: RequestFactory) -> None:  # noqa: FBT001
+    request = rf.get(path)
+    request.resolver_match = resolve(request.path_info)
+    assert is_expensive(request) is expected
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/admin/articles/image/add/"),
+        ("POST", f"/admin/articles/image/{IMAGE}/change/"),
+        ("POST", f"/admin/articles/image/{IMAGE}/focus/"),
+        ("PATCH", f"/api/v1/desk/images/{IMAGE}/"),
+        ("POST", "/admin/desk/proposed-changes/1/approve/"),
+        ("POST", "/api/v1/desk/proposed-changes/1/approve/"),
+    ],
+)
+def test_what_decodes_an_image_is_expensive(method: str, path: str, rf: RequestFactory) -> None:
+    """Also a new focal point."""
+    request = rf.generic(method, path)
+    request.resolver_match = resolve(path)
+    assert is_expensive(request)
+
+
+def test_the_addresses_that_are_named_exist() -> None:
+    admin = get_resolver().namespace_dict["admin"][1]
+    own = {name.removeprefix("admin:") for name in _COMPARISONS | _IMAGES if name.startswith("admin:")}
+    others = {name for name in _COMPARISONS | _IMAGES if ":" not in name}
+    assert own <= {str(key) for key in admin.reverse_dict}
+    assert others <= {str(key) for key in get_resolver().reverse_dict}
+
+
+class Work:
+    """The middleware before work that lasts until the test ends it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.slots = admission._Slots(AT_ONCE, lambda: AT_ONCE + 1, waiting=WAITING)
+        monkeypatch.setattr(admission, "newsroom", self.slots)
+        monkeypatch.setattr(admission, "_people", {})
+        self.begun: queue.Queue[str] = queue.Queue()
+        self._end = threading.Semaphore(0)
+        self._handle = AdmissionMiddleware(self._work)
+        self._threads = ThreadPoolExecutor(50)
+
+    def _work(self, request: HttpRequest) -> HttpResponse:
+        self.begun.put(request.headers["X-Name"])
+        assert self._end.acquire(timeout=PATIENCE)
+        return HttpResponse()
+
+    def send(self, name: str, *, person: str, path: str = "/admin/") -> Future[Any]:
+        """The response to come of a request of a person, whom the middleware knows by the session."""
+        request = RequestFactory().get(path, headers={"X-Name": name, "Cookie": f"sessionid={person}"})
+        claim = admission._claim(request)
+        assert claim
+        admission._people[claim] = person
+        return self._threads.submit(self._handle, request)
+
+    def waits(self, name: str, *, person: str) -> Future[Any]:
+        """The response to come of a request that waits now."""
+        before = self.slots.waiting
+        sent = self.send(name, person=person)
+        eventually(lambda: self.slots.waiting == before + 1)
+        return sent
+
+    def begins(self) -> str:
+        """The name of the request that is begun next."""
+        return self.begun.get(timeout=PATIENCE)
+
+    def end(self, count: int = 1) -> None:
+        """End the work of so many requests."""
+        self._end.release(count)
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Work]:
+    made = Work(monkeypatch)
+    yield made
+    made.end(100)
+    made._threads.shutdown()
+
+
+def test_three_requests_of_a_person_run_and_the_next_waits_for_its_turn(work: Work) -> None:
+    for name in "abc":
+        work.send(name, person="alice")
+        assert work.begins() == name
+    waiting = work.waits("d", person="alice")
+    work.send("e", person="bob")
+    assert work.begins() == "e"  # another person waits for nothing
+    work.end()
+    assert work.begins() == "d"
+    work.end(4)
+    assert waiting.result(PATIENCE).status_code == 200
+    work.send("f", person="alice")
+    assert work.begins() == "f"
+
+
+def test_all_people_together_leave_threads_free_and_take_turns_in_their_order(work: Work) -> None:
+    for name in "abc":
+        work.send(name, person="alice")
+    work.send("d", person="bob")
+    assert {work.begins() for _number in range(4)} == {*"abcd"}
+    work.waits("e", person="bob")
+    work.waits("f", person="carol")
+    work.end()
+    assert work.begins() == "e"
+    work.end()
+    assert work.begins() == "f"
+
+
+def test_beside_eight_that_wait_a_person_gets_429(work: Work) -> None:
+    for number in range(AT_ONCE):
+        work.send(f"runs {number}", person="alice")
+        work.begins()
+    for number in range(WAITING // 2):
+        work.waits(f"waits {number}", person="alice")
+    refused = work.send("refused", person="alice").result(PATIENCE)
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+    assert refused.headers["Cache-Control"] == "private, no-store"
+    work.send("reader", person="alice", path="/en/")
+    assert work.begins() == "reader"
+
+
+def test_beside_sixteen_that_wait_everyone_gets_503(work: Work) -> None:
+    for number in range(AT_ONCE):
+        work.send(f"runs {number}", person="alice")
+        work.begins()
+    work.send("runs", person="bob")
+    work.begins()
+    for number in range(WAITING):
+        work.waits(f"waits {number}", person=f"person {number}")
+    assert work.send("refused", person="carol").result(PATIENCE).status_code == 503
+
+
+def test_who_waits_too_long_is_refused_and_takes_no_turn(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LONGEST_WAIT", 0.01)
+    for name in "abc":
+        work.send(name, person="alice")
+        work.begins()
+    assert work.send("late", person="alice").result(PATIENCE).status_code == 429
+    work.end()
+    work.send("d", person="alice")
+    assert work.begins() == "d"
+
+
+def test_tokens_and_sessions_of_a_user_are_one_person_once_a_view_has_accepted_them(client: Client) -> None:
+    user = make_user("alice", is_superuser=True)
+    client.force_login(user)
+    token = issue(user, by=user, name="script")[1]
+    authorization = {"Authorization": f"Bearer {token}"}
+    forged = {"Authorization": "Bearer forged"}
+    client.get("/admin/")
+    for headers in (authorization, forged):
+        Client().get("/api/v1/desk/articles/", headers=headers)
+
+    def person(headers: dict[str, str]) -> str:
+        return admission._client_of(RequestFactory().get("/admin/", headers=headers))
+
+    session = client.cookies["sessionid"].value
+    mine = person({"Cookie": f"sessionid={session}"})
+    assert (mine, person(authorization)) == (f"user {user.pk}",) * 2
+    assert person(forged) == person({}) == "127.0.0.1"
+
+
+def test_the_log_in_itself_makes_no_stranger_known(client: Client) -> None:
+    make_user("alice", is_superuser=True)
+    client.post("/admin/login/", {"username": "alice", "password": "secret"})
+    stranger = SimpleNamespace(path_info="/admin/", headers={}, COOKIES={}, META={"REMOTE_ADDR": "192.0.2.9"})
+    assert admission._client_of(stranger) == "192.0.2.9"  # type: ignore[arg-type]
+
+
+def test_a_person_whose_requests_occupy_a_web_server_stops_no_probe_and_no_page(site: Site) -> None:
+    user = make_user("alice", is_superuser=True)
+    token = issue(user, by=user, name="script")[1]
+    hosts = [_unfinished(site, token) for _number in range(2 + WAITING // 2 + 1)]  # of four threads, two serve readers
+    try:
+        (refused,), _writable, _broken = select.select(hosts, [], [], PATIENCE)
+        assert b" 429 " in refused.recv(100)
+        assert _status(site, "/healthz") == 200
+        assert select.select(hosts, [], [], 0)[0] == [refused]  # all others still occupy it
+        assert _status(site, "/en/") == 200
+    finally:
+        for host in hosts:
+            host.close()
+
+
+def _unfinished(site: Site, token: str) -> socket.socket:
+    """A connection with a request that is worked on until it is closed: its body does not come."""
+    url = urlsplit(site.url)
+    assert url.hostname and url.port
+    sent = socket.create_connection((url.hostname, url.port))
+    head = [f"Host: {url.netloc}", f"Authorization: Bearer {token}", "Content-Type: application/json"]
+    lines = ["POST /api/v1/desk/articles/ HTTP/1.1", *head, "Content-Length: 10", "", ""]
+    sent.sendall("\r\n".join(lines).encode())
+    return sent
+
+
+def _status(site: Site, path: str) -> int:
+    connection = http.client.HTTPConnection(urlsplit(site.url).netloc, timeout=PATIENCE)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
