@@ -19,7 +19,7 @@ CONTEXT = 32
 _SIZES = (CONTEXT, 16, 8)  # of the texts beside an edge that are searched, longest first
 _DISTINCT = 16  # characters that are unlikely to stand elsewhere by accident
 _PLACES = 20  # occurrences of one text that are considered
-_COMPARED = 200_000  # characters of likely passages that are compared for all selectors together
+_COMPARED = 100_000  # characters of likely passages that are compared for all selectors together
 _SAME = 0.6  # similarity of two passages of which one was edited, from 0 to 1
 
 
@@ -78,13 +78,23 @@ class SearchedText:
         return (best := max(starts, key=fit), best + size) if starts else None
 
     def _edited(self, wanted: Selector) -> tuple[int, int] | None:
-        likeness = {
-            (start, end): self._likeness(wanted, start, end)
-            for start, end in self._spans(wanted)
-            if self._may_compare(len(wanted.quote) + end - start)
-        }
-        best = max(likeness, key=lambda span: likeness[span], default=None)
-        return best if best and likeness[best] >= _SAME else None
+        spans = dict.fromkeys(self._spans(wanted))
+        if not spans or not self._may_compare(len(wanted.quote)):
+            return None
+        best, most = None, 0.0
+        quote = _Parts.of(wanted.quote, of=wanted.quote)
+        for start, end in spans:
+            # One that is much longer or shorter is not counted, as it cannot be the most similar one.
+            possible = quote.likeness_at_most(end - start)
+            if possible + 1 <= most or (possible <= most and not self._is_between(wanted, start, end)):
+                continue
+            if not self._may_compare(end - start):
+                break
+            likeness = quote.likeness(_Parts.of(self._dense[start:end], of=wanted.quote))
+            likeness += self._is_between(wanted, start, end)
+            if likeness > most:
+                best, most = (start, end), likeness
+        return best if most >= _SAME else None
 
     @cached_property
     def _left(self) -> list[int]:
@@ -95,11 +105,10 @@ class SearchedText:
         self._left[0] -= characters
         return self._left[0] >= 0
 
-    def _likeness(self, wanted: Selector, start: int, end: int) -> float:
-        """How similar the passage is to the quote; more than that between the very texts that stood around it."""
-        is_between = _is_beside(wanted.prefix[::-1], self._dense[:start][: -CONTEXT - 1 : -1])
-        is_between = is_between and _is_beside(wanted.suffix, self._dense[end:][:CONTEXT])
-        return is_between + _similarity(wanted.quote, self._dense[start:end])
+    def _is_between(self, wanted: Selector, start: int, end: int) -> bool:
+        """Whether the very texts stand around a passage that stood around the quote: it counts more than any other."""
+        is_after = _is_beside(wanted.prefix[::-1], self._dense[:start][: -CONTEXT - 1 : -1])
+        return is_after and _is_beside(wanted.suffix, self._dense[end:][:CONTEXT])
 
     def _spans(self, wanted: Selector) -> Iterator[tuple[int, int]]:
         """The places where the edited passage may be."""
@@ -149,12 +158,32 @@ def _common(one: str, other: str) -> int:
     return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-def _similarity(one: str, other: str) -> float:
-    """The share of sequences of characters that both have (Sørensen–Dice coefficient).
+@dataclass(frozen=True)
+class _Parts:
+    """The sequences of characters of a passage, for its likeness to others.
 
     Long texts of a language share most pairs of letters, so longer sequences are compared.
     """
-    size = 2 if len(one) <= CONTEXT else 5
-    parts = [Counter(text[start : start + size] for start in range(len(text) - size + 1)) for text in (one, other)]
-    total = sum(map(Counter.total, parts))
-    return 2 * (parts[0] & parts[1]).total() / total if total else 0.0
+
+    size: int
+    counts: Counter[str]
+    total: int
+
+    @classmethod
+    def of(cls, passage: str, *, of: str) -> _Parts:
+        """Those of a passage that is compared with a quote."""
+        size = 2 if len(of) <= CONTEXT else 5
+        counts = Counter([passage[at : at + size] for at in range(len(passage) - size + 1)])
+        return cls(size, counts, counts.total())
+
+    def likeness(self, other: _Parts) -> float:
+        """The share of sequences that both have (Sørensen–Dice coefficient)."""
+        total = self.total + other.total
+        both = [*(self.counts.keys() & other.counts.keys())]
+        shared = sum(map(min, map(self.counts.__getitem__, both), map(other.counts.__getitem__, both)))
+        return 2 * shared / total if total else 0.0
+
+    def likeness_at_most(self, length: int) -> float:
+        """To a passage of this length, whatever it says."""
+        other = max(0, length - self.size + 1)
+        return 2 * min(self.total, other) / (self.total + other) if self.total + other else 0.0
