@@ -32,7 +32,7 @@ _CHARSETS = frozenset(
 
 
 class BodyLimitMiddleware:
-    """Refuses larger bodies by 413 and other charsets by 415, before anything reads them."""
+    """Refuses larger bodies by 413 and other charsets by 415, before anything reads them; adds `body_length`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -42,8 +42,9 @@ class BodyLimitMiddleware:
         if request.encoding and codecs.lookup(request.encoding).name not in _CHARSETS:
             message = _("Send the request body in UTF-8.")
             return _refusal(request, message, "unsupported_media_type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        most = limit_of(request) if _length(request) > PUSH_BODY else None  # the smallest
-        if most is not None and _length(request) > most:
+        length = request.body_length = _length(request)  # type: ignore[attr-defined]
+        most = limit_of(request) if length > PUSH_BODY else None  # the smallest
+        if most is not None and length > most:
             message = _("The request body is too large.")
             return _refusal(request, message, "too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return self._get_response(request)

@@ -91,7 +91,7 @@ class ImageViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
     )
     def create(self, request: Request) -> Response:
         """Store an image with all renditions, without the metadata of its file."""
-        if "file" not in request.FILES and int(request.META.get("CONTENT_LENGTH") or 0) > IMAGE_BYTES:
+        if "file" not in request.FILES and request.body_length > IMAGE_BYTES:  # type: ignore[attr-defined]
             raise FileTooLarge(_("The file is larger than %d MB.") % (IMAGE_BYTES // 1_000_000))
         values = self.checked(UploadSerializer)
         return self._add(values.pop("file"), values)

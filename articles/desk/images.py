@@ -263,5 +263,5 @@ def _as_json(image: Image) -> dict[str, str]:
 
 def _nothing(request: HttpRequest) -> ArticleError:
     """Error for a missing file: none was sent, or it exceeds the size limit."""
-    is_large = int(request.META.get("CONTENT_LENGTH") or 0) > IMAGE_BYTES
+    is_large = request.body_length > IMAGE_BYTES  # type: ignore[attr-defined]
     return too_many_bytes() if is_large else InvalidImageFile(_("No file was received. Upload it again."))
