@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -52,6 +54,9 @@ from scheduling.api.strict import Strict
 from scheduling.database import read_database_clock
 
 Status = Article.Status
+_MOST_SHOWN = 14_000
+"""Bytes of the pieces of a field, and of its blocks, after which a comparison ends; one of all fields has 64 kB."""
+
 ORDERINGS = ("-id", "id", "-updated_at", "updated_at", "-goes_live_at", "goes_live_at")
 
 
@@ -191,19 +196,37 @@ class BlockDiffSerializer(serializers.Serializer[Any]):
 
 
 class FieldDiffSerializer(serializers.Serializer[Any]):
-    """One field that differs."""
+    """One field that differs. With `is_cut` in the context, it ends after some blocks and some pieces."""
 
     field = serializers.CharField(source="name")
-    pieces = PieceSerializer(
-        many=True, help_text=_("The whole text, without formats, and with the alt text of images.")
+    pieces = PieceSerializer(many=True, help_text=_("The text, without formats, and with the alt text of images."))
+    blocks = BlockDiffSerializer(
+        many=True, source="rows", help_text=_("Block by block; empty for fields without blocks.")
     )
-    blocks = serializers.SerializerMethodField(help_text=_("Block by block; empty for fields without blocks."))
+    is_cut = serializers.BooleanField(help_text=_("Whether there are more pieces or blocks, which `all=true` brings."))
 
-    @extend_schema_field(BlockDiffSerializer(many=True))
-    def get_blocks(self, diff: FieldDiff) -> list[dict[str, Any]]:
-        """Those of the body, of covers and of the texts of images."""
-        has_blocks = diff.name in ("body", "cover", "images")
-        return list(BlockDiffSerializer(diff.rows, many=True).data) if has_blocks else []
+    def to_representation(self, diff: FieldDiff) -> dict[str, Any]:
+        """Blocks are those of the body, of covers and of the texts of images."""
+        rows = diff.rows if diff.name in ("body", "cover", "images") else []
+        pieces, has_more_pieces = self._first(diff.pieces, PieceSerializer())
+        blocks, has_more_blocks = self._first(rows, BlockDiffSerializer())
+        return {
+            "field": diff.name,
+            "pieces": pieces,
+            "blocks": blocks,
+            "is_cut": has_more_pieces or has_more_blocks,
+        }
+
+    def _first(self, values: Sequence[Any], serializer: serializers.Serializer[Any]) -> tuple[list[Any], bool]:
+        """Those that are shown, and whether there are more; the rest costs nothing."""
+        found: list[Any] = []
+        size = 0
+        for value in values:
+            if size > _MOST_SHOWN and self.context.get("is_cut"):
+                return found, True
+            found.append(serializer.to_representation(value))
+            size += len(json.dumps(found[-1], ensure_ascii=False).encode())
+        return found, False
 
 
 class UpdateSerializer(serializers.ModelSerializer[Update]):

@@ -13,7 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
+from rest_framework.serializers import BaseSerializer, BooleanField
 
 from articles import publishing
 from articles.api.article_serializers import (
@@ -27,6 +27,7 @@ from articles.models import Article, Revision
 from articles.publishing import compare
 from scheduling.api.strict import EmptyBody
 
+_ALL = BooleanField()
 _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
@@ -60,11 +61,12 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
                 "against",
                 {"type": "integer", "minimum": 1, "maximum": 10**9 - 1},
                 description=_("A revision's number; the one before if left out."),
-            )
+            ),
+            OpenApiParameter("all", bool, description=_("All of long fields, which end after some changes.")),
         ],
         responses=FieldDiffSerializer(many=True),
     )
-    @action(detail=True, methods=["get"], pagination_class=None, parameters=["against"])
+    @action(detail=True, methods=["get"], pagination_class=None, parameters=["against", "all"])
     def diff(self, request: Request, article: int, number: int) -> Response:
         """The fields that differ, word by word, and the body block by block."""
         shown, against = self.get_object(), request.query_params.get("against", "")
@@ -73,7 +75,8 @@ class RevisionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
             older = self.get_queryset().filter(number=against if _NUMBER.fullmatch(against) else 0).first()
             if older is None:
                 raise ValidationError({"against": [_("The article has no such revision.")]}, code="unknown")
-        return Response(FieldDiffSerializer(compare(older, shown), many=True).data)
+        is_cut = not _ALL.run_validation(request.query_params.get("all", False))
+        return Response(FieldDiffSerializer(compare(older, shown), many=True, context={"is_cut": is_cut}).data)
 
     @extend_schema(
         operation_id="desk_revisions_restore",

@@ -233,6 +233,21 @@ def test_the_number_of_queries_does_not_grow_with_the_images(desk: Client) -> No
     assert taken[0] == taken[1]
 
 
+def test_a_long_comparison_of_the_api_ends_unless_all_is_asked_for() -> None:
+    program = APIClient()
+    program.force_login(make_editor("bob"))
+    old, new = ("".join(f"<p>Line {number} {word}.</p>" for number in range(500)) for word in ("old", "new"))
+    address = f"/api/v1/desk/articles/{two_revisions(old, new).pk}/revisions/2/diff/"
+    answer = program.get(address)
+    (first,), (whole,) = answer.json(), program.get(f"{address}?all=true").json()
+    assert len(answer.content) < 64 * 1024
+    assert (first["is_cut"], whole["is_cut"]) == (True, False)
+    assert whole["blocks"][: len(first["blocks"])] == first["blocks"]
+    assert whole["pieces"][: len(first["pieces"])] == first["pieces"]
+    assert (len(whole["blocks"]), whole["pieces"][-2]["text"]) == (500, "new")
+    assert program.get(f"{address}?all=perhaps").status_code == 400
+
+
 def test_the_api_gives_blocks_with_operations() -> None:
     program = APIClient()
     program.force_login(make_editor("bob"))
