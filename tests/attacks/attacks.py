@@ -69,7 +69,7 @@ def _of_the_author(site: Site) -> Iterator[Attack]:
     changed = site.article("<p>0</p>" * 500, "<p>0x</p>" * 500)
     feeds = site.article("<p>" + "\n" * 20_000 + "x</p>", "<p>" + "\n" * 20_000 + "y</p>")
     for name, article in {"repeated words": repeated, "500 paragraphs": changed, "line feeds": feeds}.items():
-        yield Attack("S2", name, f"{ARTICLES}{article}/revisions/2/diff/?against=1", headers=token, shows=1_000 * 450)
+        yield Attack("S2", name, f"{ARTICLES}{article}/revisions/2/diff/?against=1", headers=token)
         yield Attack("S2", f"{name}, on screen", f"/admin/articles/article/{article}/revisions/2/", headers=session)
     noted = site.article(f"<p>{PASSAGE * 60}</p>")
     site.add_notes(noted, 50)
