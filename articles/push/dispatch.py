@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connections
-from django.db.models import Count, Exists, F, Min, OuterRef
+from django.db.models import Count, Exists, F, Min, OuterRef, Value
 
 from articles import sending
 from articles.models import Alert, Push, PushMessage, PushSubscription, PushSubscriptionQuerySet
@@ -28,7 +29,7 @@ from articles.push.keys import authorization, encrypt
 from articles.push.plan import plan, why_not
 from articles.push.subscriptions import target_of
 from articles.webhooks import PinnedConnection, Reply, TargetRefused
-from scheduling.database import insert_rows, read_database_clock, retried, update_by_ids
+from scheduling.database import insert_for_each, insert_rows, read_database_clock, retried, update_by_ids
 from scheduling.incidents import incidents
 from scheduling.registry import Ending, companion
 
@@ -38,7 +39,9 @@ TTL = timedelta(hours=1)
 """How long push services keep a message for a browser that is off; after that nothing of a push is sent."""
 
 _LOOK = 1.0  # seconds between two looks
-_AT_ONCE = 16  # requests to one push service, all of which are in the ledger
+_AT_ONCE = 16  # requests to one push service
+_LARGEST_CHUNK = 128  # messages to a quick service that are written to the ledger at once, and in doubt if it dies then
+_QUICK = 0.5  # seconds for a chunk
 _HOSTS = 8  # push services at once
 _PAUSES = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=5))
 """After each refusal that may pass; a service may ask for a longer one."""
@@ -137,7 +140,7 @@ def _counts(push: Push) -> dict[str, int]:
 
 
 def _serve_host(push: Push, host: str, stopping: Ending) -> None:
-    silent = 0
+    silent, after, size = 0, 0, _AT_ONCE
     first = PushSubscription.objects.filter(host=host).values_list("endpoint", flat=True).first()
     try:
         target = target_of(first or "")
@@ -150,11 +153,15 @@ def _serve_host(push: Push, host: str, stopping: Ending) -> None:
             origin = f"{target.scheme}://{target.host_header}"
             while silent < _SILENT and not stopping.is_set():
                 alert = _still(push)
-                chunk = _next(push, host) if alert is not None else []
+                chunk, after = _next(push, host, size, after) if alert is not None else ([], after)
                 if alert is None or not chunk:
                     return
+                began = time.monotonic()
                 replies = _post_all(push, alert, chunk, lines, pool, origin)
                 _note(push, chunk, replies)
+                # The state is read before each chunk, so one for a slow service has few messages.
+                quick = _QUICK / (time.monotonic() - began) * len(chunk)
+                size = max(_AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
                 silent = 0 if any(reply.code for reply in replies) else silent + 1
                 stopping.make_room()
         finally:
@@ -186,25 +193,29 @@ class _Sent:
 
 
 @retried
-def _next(push: Push, host: str) -> list[_Sent]:
-    """Write the ledger for the next messages to a service: none while it has asked for a pause."""
+def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], int]:
+    """Write the ledger for the next messages to a service: none while it has asked for a pause.
+
+    And the last subscription that it has: the next ones are `after` it, so that no chunk reads all before again.
+    """
     now = read_database_clock()
-    of_host = PushMessage.objects.filter(subscription__host=host)
-    if of_host.filter(state=MessageState.WAITING, code=429, due_at__gt=now).exists():
-        return []
-    due = of_host.filter(push=push, state=MessageState.WAITING, due_at__lte=now).order_by("due_at")
-    again = list(due.values_list("pk", flat=True)[:_AT_ONCE])
+    waiting = PushMessage.objects.filter(state=MessageState.WAITING, subscription__host=host)
+    if waiting.filter(push__state=State.SENDING, code=429, due_at__gt=now).exists():
+        return [], after
+    due = waiting.filter(push=push, due_at__lte=now).order_by("due_at")
+    again = list(due.values_list("pk", flat=True)[:size])
     if again:
         PushMessage.objects.filter(pk__in=again).update(
             state=MessageState.SENDING, attempts=F("attempts") + 1, sent_at=now
         )
-        return _chunk(PushMessage.objects.filter(pk__in=again))
-    ids = list(_new(push, now).filter(host=host).order_by("pk").values_list("pk", flat=True)[:_AT_ONCE])
+        return _chunk(PushMessage.objects.filter(pk__in=again)), after
+    new = _new(push, now).filter(host=host, pk__gt=after).order_by("pk")
+    ids = list(new.values_list("pk", flat=True)[:size])
     values = ([push.pk, pk, MessageState.SENDING, 1, now] for pk in ids)
     if ids:
         fields = ("push", "subscription", "state", "attempts", "sent_at")
         insert_rows(PushMessage, fields, values, unless_there=True)
-    return _chunk(PushMessage.objects.filter(push=push, subscription__in=ids))
+    return _chunk(PushMessage.objects.filter(push=push, subscription__in=ids)), ids[-1] if ids else after
 
 
 def _chunk(rows: Any) -> list[_Sent]:
@@ -290,10 +301,15 @@ def _noted(one: _Sent, reply: Reply, now: datetime) -> list[Any]:
 @retried
 def _refuse(push: Push, host: str) -> None:
     now = read_database_clock()
-    ids = _new(push, now).filter(host=host).values_list("pk", flat=True)
-    fields = ("push", "subscription", "state", "attempts", "sent_at")
-    values = [[push.pk, pk, MessageState.FAILED, 0, now] for pk in ids]
-    insert_rows(PushMessage, fields, values, unless_there=True)
+    insert_for_each(
+        PushMessage,
+        _new(push, now).filter(host=host).order_by(),
+        push_id=Value(push.pk),
+        subscription_id=F("pk"),
+        state=Value(MessageState.FAILED.value),
+        attempts=Value(0),
+        sent_at=Value(now),
+    )
 
 
 # In workers

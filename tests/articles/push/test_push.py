@@ -22,7 +22,7 @@ from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
 from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
 from articles.push import PushRefused, is_quiet, new_key, prune_pushes, public_key, push_now
-from articles.push.dispatch import _hosts
+from articles.push.dispatch import _hosts, _next
 from articles.review import approve_change, comparisons, version_of_change
 from articles.sending import LEASE
 from articles.webhooks.send import PinnedConnection
@@ -202,6 +202,45 @@ def test_state_is_read_again_before_each_chunk_and_an_alert_that_was_deleted_is_
     delete_alert(second, by=alice)
     push_due()
     assert service.paths == ["/a"]
+
+
+def test_many_readers_take_few_statements_and_no_chunk_reads_all_before_again(
+    service: PushService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 2)
+    monkeypatch.setattr("articles.push.dispatch._QUICK", 1000)
+    subscribed(service, "n0")
+    first = PushSubscription.objects.get()
+    for number in range(1, 30):
+        name = f"{service.url}/n{number}"
+        PushSubscription.objects.create(
+            endpoint=name, digest=name, host=first.host, p256dh=first.p256dh, auth=first.auth, breaking=True
+        )
+    alice = make_editor()
+    alert = armed(alice)
+    publish(alert, alice)
+    cuts: list[int] = []
+
+    def note_and_read(push: Push, host: str, size: int, after: int) -> Any:
+        cuts.append(after)
+        return _next(push, host, size, after)
+
+    monkeypatch.setattr("articles.push.dispatch._next", note_and_read)
+    push_due()
+    assert len({*service.paths}) == len(service.paths) == 30
+    known = list(PushSubscription.objects.order_by("pk").values_list("pk", flat=True))
+    assert cuts == [0, *(known[end - 1] for end in (2, 6, 14, 30))]
+
+
+def test_a_service_that_is_no_longer_allowed_gets_nothing(service: PushService, settings: Any) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    settings.PUSH_HOSTS = []
+    publish(armed(alice), alice)
+    push_due()
+    assert service.requests == []
+    push = Push.objects.get()
+    assert (push.state, push.failed) == (State.SENT, 1)
 
 
 def test_services_are_obeyed(service: PushService) -> None:
