@@ -1,7 +1,7 @@
 """How many requests a process works on at once, for one person and for all; some wait, others get 429 or 503.
 
 Requests of the newsroom and its API wait for their turn in threads that `gunicorn.conf.py` adds for that, so a person
-with many tabs notices nothing, and a person with many programs leaves threads to readers and health probes.
+with many tabs sees no difference, and a person with many programs leaves threads to readers and health probes.
 
 Searches, comparisons and uploads take a hundred times as long as a page. Without a limit sixteen of them occupy all
 threads. They do not wait: clients are asked to come back.
