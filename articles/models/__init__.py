@@ -34,6 +34,8 @@ from articles.models.coming import (
     ComingChange as ComingChange,
     Stop as Stop,
     coming_changes as coming_changes,
+    is_seen_to_begin as is_seen_to_begin,
+    is_seen_to_end as is_seen_to_end,
     number_at as number_at,
     stops as stops,
     timed_rows as timed_rows,

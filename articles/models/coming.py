@@ -93,13 +93,11 @@ class Stop:
 def timed_rows() -> list[TimedRows]:
     """What the clock changes. A new kind is one more row here."""
     K, scheduled = ChangeKind, FrontVersion.Status.SCHEDULED  # noqa: N806 (a class)
-    out = Q(unpublish_at=None) | Q(unpublish_at__gt=F("goes_live_at"))
-    over = Q(goes_live_at__lt=F("unpublish_at")) | Q(goes_live_at=None) & _in_release()
     # One for each status, because the index is sorted within a status only.
     visible = [Article.objects.filter(status=status) for status in Article.Status.visible()]
     return [
-        *(TimedRows(K.LIVE, articles, "goes_live_at", lambda: out) for articles in visible),
-        *(TimedRows(K.UNPUBLISH, articles, "unpublish_at", lambda: over) for articles in visible),
+        *(TimedRows(K.LIVE, articles, "goes_live_at", is_seen_to_begin) for articles in visible),
+        *(TimedRows(K.UNPUBLISH, articles, "unpublish_at", is_seen_to_end) for articles in visible),
         TimedRows(K.ALERT_BEGINS, Alert.objects.open(), "begins"),
         TimedRows(K.ALERT_ENDS, Alert.objects.open(), "ends"),
         TimedRows(K.UPDATE, Update.objects.filter(approved__isnull=False), "publish_at"),
@@ -110,6 +108,16 @@ def timed_rows() -> list[TimedRows]:
         TimedRows(K.CARD_SHOWN, Card.objects.all(), "shows_from", partial(_on_a_live_front, "shows_from")),
         TimedRows(K.CARD_HIDDEN, Card.objects.all(), "shows_until", partial(_on_a_live_front, "shows_until")),
     ]
+
+
+def is_seen_to_begin() -> Q:
+    """Whether readers notice when an approved article goes live: one that ends before that is never seen."""
+    return Q(unpublish_at=None) | Q(unpublish_at__gt=F("goes_live_at"))
+
+
+def is_seen_to_end() -> Q:
+    """Whether readers notice when an approved article is unpublished: they have had it, or get it before."""
+    return Q(goes_live_at__lt=F("unpublish_at")) | Q(goes_live_at=None) & _in_release()
 
 
 def coming_changes(after: datetime, *, limit: int) -> list[ComingChange]:

@@ -1,4 +1,7 @@
-"""Sources of calendar entries. A new kind of entry is one more function in `SOURCES`."""
+"""Sources of calendar entries. A new kind of entry is one more function in `SOURCES`.
+
+Of what is approved and to come, they have what *What happens next* has, by the same conditions.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,17 @@ from articles.models import (
     ReleaseMember,
     State,
     Update,
-    due_at,
+    has_readers,
     in_states,
+    is_seen_to_begin,
+    is_seen_to_end,
     named,
     not_over_at,
+    over_at,
     state_at,
     status_at,
 )
-from articles.workflow import UNAPPROVED, WAITING
+from articles.workflow import UNAPPROVED
 
 Status = Article.Status
 _NAMES = ("channel__name", "author__username", "author__first_name", "author__last_name")
@@ -46,8 +52,8 @@ def going_live(collector: Collector) -> None:
 
 def published(collector: Collector) -> None:
     """Articles that are live."""
-    due = Q(status=Status.PUBLISHED) | Q(status__in=WAITING) & due_at(collector.now)
-    collector.put(_articles(collector, due & not_over_at(collector.now)), "goes_live_at", _published)
+    live = in_states([State.LIVE], collector.now)
+    collector.put(_articles(collector, live), "goes_live_at", _published)
 
 
 def ends_of_embargoes(collector: Collector) -> None:
@@ -57,13 +63,14 @@ def ends_of_embargoes(collector: Collector) -> None:
 
 def leaving(collector: Collector) -> None:
     """Articles to be unpublished at a set time."""
-    seen = Q(status__in=Status.visible()) & not_over_at(collector.now)
+    seen = Q(status__in=Status.visible()) & not_over_at(collector.now) & is_seen_to_end()
     collector.put(_articles(collector, seen), "unpublish_at", _leaving)
 
 
 def unpublished(collector: Collector) -> None:
     """Articles unpublished at a set time."""
-    collector.put(_articles(collector, in_states([State.UNPUBLISHED], collector.now)), "unpublish_at", _unpublished)
+    gone = in_states([State.UNPUBLISHED], collector.now) & over_at(collector.now)
+    collector.put(_articles(collector, gone), "unpublish_at", _unpublished)
 
 
 def updates(collector: Collector) -> None:
@@ -89,7 +96,8 @@ def fronts(collector: Collector) -> None:
     """Versions of fronts; none where an author is chosen."""
     if collector.choice.author:
         return
-    rows = FrontVersion.objects.filter(status=FrontVersion.Status.SCHEDULED).select_related("front__channel", "author")
+    scheduled = FrontVersion.objects.filter(has_readers(), status=FrontVersion.Status.SCHEDULED)
+    rows = scheduled.select_related("front__channel", "author")
     channel = collector.choice.channel
     rows = rows.filter(front__channel=int(channel)) if channel else rows
     collector.put(rows.filter(repeats__isnull=True), "live_from", _front)
@@ -112,14 +120,14 @@ def _articles(collector: Collector, condition: Q) -> QuerySet[Article]:
 
 
 def _to_come(collector: Collector) -> Q:
-    """Neither live nor live before."""
-    waiting = Q(status__in=WAITING) & (Q(goes_live_at__isnull=True) | Q(goes_live_at__gt=collector.now))
-    return Q(status__in=UNAPPROVED) | waiting
+    """Not live yet; or not any more, because of an embargo."""
+    to_come = Q(goes_live_at__isnull=True) | Q(goes_live_at__gt=collector.now)
+    return Q(status__in=UNAPPROVED) | Q(status__in=Status.visible()) & to_come & is_seen_to_begin()
 
 
 def _going_live(article: Article, collector: Collector) -> CalendarEntry:
     at, seen = article.goes_live_at or collector.now, article.publish_at
-    marks = _marks(at, collector, is_approved=article.is_waiting)
+    marks = _marks(at, collector, is_approved=article.status in Status.visible())
     return entry_about(collector, article, EntryKind.PUBLISH, at, Moment.PUBLISH, seen=seen, marks=marks)
 
 
@@ -130,7 +138,7 @@ def _published(article: Article, collector: Collector) -> CalendarEntry:
 def _end_of_embargo(article: Article, collector: Collector) -> CalendarEntry:
     at = article.embargo_until or collector.now
     is_held = article.publish_at is not None and article.publish_at < at
-    marks = _marks(at, collector, is_approved=article.is_waiting) if is_held else ()
+    marks = _marks(at, collector, is_approved=article.status in Status.visible()) if is_held else ()
     note = _("will go live") if is_held else ""
     seen = article.embargo_until if at > collector.now else None
     return entry_about(collector, article, EntryKind.EMBARGO, at, Moment.EMBARGO, seen=seen, marks=marks, note=note)

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from random import Random
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
 from articles import releases
 from articles.desk import upcoming
-from articles.models import Alert, Article, Block, Card, FrontVersion, ReleaseMember, Update, stops
-from tests.articles.factories import EARLY, add_block, make_front, make_release, make_user, soon
+from articles.models import Alert, Article, Block, Card, ChangeKind, FrontVersion, ReleaseMember, Update, stops
+from articles.text import format_time_exactly
+from tests.articles.factories import (
+    APPROVED,
+    EARLY,
+    add_block,
+    make_article,
+    make_channel,
+    make_front,
+    make_release,
+    make_user,
+    soon,
+)
 from tests.articles.releases.test_by_clock import Newsroom
 
 pytestmark = pytest.mark.django_db
@@ -113,3 +126,61 @@ def test_who_may_not_read_articles_or_releases_does_not_see_them_here(base: date
         assert "Budget day" not in page.text
         links = set(re.findall(r'<a href="(/admin/articles/[^"]+)"', page.text))
         assert bool(links) == bool(rows) and {desk.get(link).status_code for link in links} <= {200}
+
+
+def draw(newsroom: Newsroom, chance: Random, day: datetime) -> None:
+    """Articles with all kinds of times, updates, a release, and fronts, in a day to come."""
+
+    def at() -> datetime:
+        return day + timedelta(minutes=15 * chance.randrange(1, 90))
+
+    for number in range(12):
+        article = make_article(f"Article {number}", status=chance.choice([*3 * [APPROVED], *Article.Status.values]))
+        times = {name: at() for name in ("publish_at", "unpublish_at", "embargo_until") if chance.random() < 0.6}
+        if article.status == Article.Status.PUBLISHED:
+            times |= dict.fromkeys(("publish_at", "published_at"), EARLY)
+        Article.objects.filter(pk=article.pk).update(**times, cleared_at=EARLY)
+    for article, is_approved in ((newsroom.old, True), (newsroom.linking, chance.random() < 0.5)):
+        newsroom.update(article, title=f"New {article.title}")
+        unapproved = {} if is_approved else {"draft": F("approved"), "approved": None}
+        Update.objects.filter(article=article).update(publish_at=at(), **unapproved)
+    release = make_release(newsroom.waiting("Fresh"), by=newsroom.irene)
+    Article.objects.filter(title="Fresh").update(unpublish_at=at())
+    releases.schedule_release(release, publish_at=at(), by=newsroom.irene)
+    channels = [None, make_channel("Open"), make_channel("Closed", enabled=False)]
+    for channel in channels:
+        make_front(newsroom.old, live_from=at(), channel=channel)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dashboard_calendar_release_page_and_list_never_disagree(seed: int) -> None:
+    newsroom, desk = Newsroom(), Client()
+    desk.force_login(newsroom.irene)
+    day = soon(days=2).replace(hour=0, minute=0, second=0, microsecond=0)
+    draw(newsroom, Random(seed), day)  # noqa: S311 (a test)
+    changes = [row for _hour, rows in desk.get(NEXT).context["hours"] for row in rows]
+    listed = {(CALENDAR[row.change.kind], row.at, row.title) for row in changes}
+
+    calendar = desk.get("/api/v1/desk/calendar/", {"view": "day", "date": f"{day:%Y-%m-%d}"}).json()
+    assert calendar["hidden"] == 0 and len(listed) > 5
+    found = {
+        (
+            "publish" if entry["kind"] == "embargo" else entry["kind"],
+            datetime.fromisoformat(entry["at"]),
+            entry["title"],
+        )
+        for entry in calendar["entries"]
+        if "at-risk" not in entry["marks"] and (entry["kind"] != "embargo" or entry["note"])
+    }
+    assert found == listed
+
+    shown = [(row.at, row.title, row.kind) for row in desk.get("/admin/").context["up_next"]]
+    assert shown == [(row.at, row.title, row.kind) for row in changes[: upcoming.MAX_UPCOMING]]
+    (release,) = (row for row in changes if row.change.kind == ChangeKind.RELEASE)
+    assert f"Scheduled for {format_time_exactly(release.at)}." in desk.get(release.address).text
+
+
+CALENDAR = {
+    ChangeKind.LIVE: "publish", ChangeKind.UNPUBLISH: "unpublishing", ChangeKind.UPDATE: "update",
+    ChangeKind.RELEASE: "release", ChangeKind.FRONT: "front",
+}  # fmt: skip
