@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import PackageNotFoundError, metadata, requires
 
 import pytest
 from packaging.requirements import Requirement
@@ -87,7 +87,14 @@ def test_installations_check_the_hashes(file: str) -> None:
 
 
 def test_the_licences_of_all_packages_are_listed() -> None:
-    listed = re.findall(r"`([\w.-]+)`(?=,|$)", (base_dir / "docs" / "licences.md").read_text(), re.MULTILINE)
+    """As they declare them themselves, if they do so by identifiers of SPDX."""
+    page = (base_dir / "docs" / "licences.md").read_text()
+    lines = re.findall(r"^\* (.+): (`.*)$", page, re.MULTILINE)
+    listed = {canonicalize_name(name): licence for licence, names in lines for name in re.findall("`(.+?)`", names)}
     lock = (base_dir / "requirements.lock").read_text(encoding="utf-8")
     elsewhere = {name for name, text in re.findall(r"^([\w.-]+)==(.*)", lock, re.MULTILINE) if " ; " in text}
-    assert locked("requirements").keys() - set(map(canonicalize_name, listed)) <= elsewhere, "run: make sbom"
+    assert listed.keys() <= locked("requirements").keys(), "run: make sbom"
+    assert locked("requirements").keys() - listed.keys() <= elsewhere, "run: make sbom"
+    given = {name: metadata(name).get_all("License-Expression") or [] for name in listed}
+    declared = {name: licence for name, licences in given.items() for licence in licences}
+    assert declared == {name: listed[name] for name in declared}, "run: make sbom"
