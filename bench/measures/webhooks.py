@@ -25,7 +25,7 @@ PUBLISHED = Figure("published", "/s", more_is_better=True)
 DELIVERED = Figure("delivered", "/s", more_is_better=True)
 FIRST = Figure("first", "ms")
 MANY, ENDPOINTS, TIMEOUT = 10_000, 3, 300
-_STARTING = 15.0  # seconds for the webhooks, and for the observer
+_STARTING = 30.0  # seconds for the webhooks, and for the observer
 _ALLOWED = {"WEBHOOK_ALLOWED_HOSTS": "127.0.0.1"}
 WITHOUT = replace(headline(2), name="Headline, no webhook", env=_ALLOWED)
 WITH = replace(headline(2), name="Headline, 3 webhooks", env=_ALLOWED)
