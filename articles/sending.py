@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from django.db import connections
 from django.db.models import Model, Q, QuerySet
+from django.urls import reverse
 
 from scheduling.database import read_database_clock
 from scheduling.incidents import incidents
@@ -63,6 +64,13 @@ class Dispatcher(ABC):
         self._source = source
         self._woken = threading.Event()
         self.running: dict[int, threading.Thread] = {}
+        self._is_ready = False
+
+    def prepare(self, stopping: Ending) -> None:
+        """Load all addresses, which takes a second, before the first article goes live; not while others do."""
+        if not (self._is_ready or stopping.is_busy()):
+            reverse("article", kwargs={"pk": 0, "slug": "-"})
+            self._is_ready = True
 
     @abstractmethod
     def look(self, stopping: Ending) -> float:

@@ -323,6 +323,7 @@ class PushDispatcher(sending.Dispatcher):
 
     def look(self, stopping: Ending) -> float:
         """Start threads for the pushes with something to be sent; when to look again."""
+        self.prepare(stopping)
         plan()
         for pk in due_pushes():
             if pk not in self.running:

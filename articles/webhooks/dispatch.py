@@ -349,6 +349,7 @@ class WebhookDispatcher(sending.Dispatcher):
         """Number new events, and start threads for the endpoints that have something to be sent; when to look again."""
         if not (settings.EVENTS_SINK or Endpoint.objects.filter(enabled=True).exists()):
             return _IDLE
+        self.prepare(stopping)
         head = catch_up(grace=_BURST if stopping.is_busy() else _GRACE)
         if _SINK not in self.running and is_behind(head.sequence):
             self.start(_SINK, partial(fill, stopping), stopping)

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import clear_url_caches, get_resolver
 from jsonschema import Draft202012Validator, FormatChecker
 from standardwebhooks import Webhook, WebhookVerificationError
 
@@ -427,6 +428,16 @@ def test_in_a_burst_the_first_events_are_sent_at_once_and_the_others_make_room(
     finally:
         stopping.set()
         thread.join()
+
+
+def test_a_worker_that_is_not_busy_loads_all_addresses_before_the_first_event() -> None:
+    make_endpoint("https://example.org/")
+    clear_url_caches()
+    addresses: Any = get_resolver()
+    WebhookDispatcher().look(Ending(lambda: True))
+    assert not addresses._populated
+    WebhookDispatcher().look(Ending(lambda: False))
+    assert addresses._populated
 
 
 def test_what_is_due_is_left_to_a_worker_that_is_busy_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
