@@ -151,6 +151,7 @@ class Work:
         self.slots = admission._Slots(AT_ONCE, lambda: AT_ONCE + 1, waiting=WAITING)
         monkeypatch.setattr(admission, "newsroom", self.slots)
         monkeypatch.setattr(admission, "_people", {})
+        monkeypatch.setattr(admission, "LONGEST_WAIT", 2 * PATIENCE)  # who waits for that long fails the test
         self.begun: queue.Queue[str] = queue.Queue()
         self._end = threading.Semaphore(0)
         self._handle = AdmissionMiddleware(self._work)
