@@ -115,7 +115,7 @@ def test_a_refresh_pauses_neither_with_rows_in_hand_nor_when_hints_were_missing(
     assert pauses == [0]  # before that was known; which pushed one itself
 
 
-def test_a_refresh_pauses_although_a_task_has_entered_the_window(settings: Any) -> None:
+def test_a_refresh_pauses_although_a_task_has_entered_the_window(keys: Keys, settings: Any) -> None:
     """Its hint was not lost: it was not to be loaded before."""
     settings.SCHEDULING_REFRESH_INTERVAL, settings.SCHEDULING_PRELOAD_WINDOW = 10, 35
     now = read_database_clock()
