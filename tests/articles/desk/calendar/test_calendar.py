@@ -245,9 +245,10 @@ def test_an_hour_that_clocks_skip_or_show_twice_says_so(desk: Client) -> None:
 
 
 def test_a_long_list_folds_what_is_over_first(desk: Client) -> None:
-    past = {"status": Status.PUBLISHED, "publish_at": MONDAY, "published_at": MONDAY}
+    editor = make_editor("bob")
     for number in range(12):
-        make_article(f"Out {number}", **past)
+        release = make_release(by=editor, name=f"Out {number}")
+        Release.objects.filter(pk=release.pk).update(status=Release.Status.PUBLISHED, publish_at=MONDAY)
     for number in range(4):
         make_article(f"To come {number}", status=APPROVED, publish_at=MONDAY + timedelta(hours=number))
     titles = [title for _kind, title, _marks in shown(desk)]
