@@ -23,6 +23,6 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     if shared is None:
         return uncached(page_not_found(request, Http404()))
     response = show_shared(request, shared)
-    address = str(request.META.get("REMOTE_ADDR") or "")
+    address = request.client_address()  # type: ignore[attr-defined]  # past the proxies
     note_use(shared, images={*_IMAGE.findall(response.text)}, address=address)
     return allow_images(response, shared, token)

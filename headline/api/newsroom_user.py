@@ -1,4 +1,4 @@
-"""The user of a request by session or token, for plain Django views."""
+"""The user of a request by session or token, and its visitor's address, for plain Django views."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from headline.accounts.address import full_address_of
 from headline.api.models import ApiToken, Scope
 
 
 class NewsroomUserMiddleware:
-    """Adds `request.newsroom_user()`, which reads a token only when it is asked."""
+    """Adds `request.newsroom_user()`, which reads a token only when it is asked, and `request.client_address()`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         request.newsroom_user = partial(_newsroom_user, request)  # type: ignore[attr-defined]
+        request.client_address = partial(full_address_of, request)  # type: ignore[attr-defined]
         return self.get_response(request)
 
 

@@ -158,6 +158,16 @@ def test_the_screen_shows_the_last_visits_with_shortened_addresses() -> None:
     assert "Last visits" in screen and "2001:db8:1::/48" in screen and ".77" not in screen
 
 
+def test_behind_a_proxy_visits_have_the_addresses_of_visitors_which_they_cannot_choose(settings: Any) -> None:
+    settings.PROXY_COUNT = 1
+    editor = make_editor()
+    coming()
+    link = share(editor, "/en/", soon(hours=3))
+    for proxy in ("", "127.0.0.1"):  # a socket has no address
+        Client(REMOTE_ADDR=proxy).get(link, headers={"X-Forwarded-For": "198.51.100.9, 203.0.113.77"})
+    assert [visit.network for visit in SharedPage.objects.get().visits.all()] == ["203.0.113.0/24"] * 2
+
+
 def test_programs_share_list_and_revoke_pages_with_the_permissions_of_the_screen() -> None:
     editor, other = make_editor(), make_editor("other")
     api = signed_in(editor)
