@@ -188,15 +188,21 @@ def is_expensive(request: HttpRequest) -> bool:
 
 
 def _client_of(request: HttpRequest) -> str:
-    """The person whose session or token this is, if that is known and the address is of staff; else the address."""
+    """The person whose session or token this is, if that is known and the address is of staff; else the address.
+
+    An address may be what a client has written, if fewer proxies passed it on than are counted: it names no person.
+    """
     claim = _claim(request) if request.path_info.startswith(_OF_STAFF) else None
-    return _people.get(claim or "") or address_of(request)
+    return _people.get(claim or "") or f"address {address_of(request)}"
 
 
 def _claim(request: HttpRequest) -> str | None:
-    """The digest of what says who sends this, if anything does: a new session has no cookie yet."""
-    claimed = request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    return sha256(claimed.encode(errors="replace")).hexdigest() if claimed else None
+    """The digest of what says who sends this, if anything does: a new session has no cookie yet.
+
+    Of both, as all who pass a proxy that asks for a password may have the same `Authorization`.
+    """
+    claimed = [request.headers.get("Authorization", ""), request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")]
+    return sha256("\n".join(claimed).encode(errors="replace")).hexdigest() if any(claimed) else None
 
 
 def _note_person(request: HttpRequest) -> None:

@@ -273,14 +273,32 @@ def test_tokens_and_sessions_of_a_user_are_one_person_once_a_view_has_accepted_t
     session = client.cookies["sessionid"].value
     mine = person({"Cookie": f"sessionid={session}"})
     assert (mine, person(authorization)) == (f"user {user.pk}",) * 2
-    assert person(forged) == person({}) == "127.0.0.1"
+    assert person(forged) == person({}) == "address 127.0.0.1"
+
+
+def test_people_behind_a_proxy_that_asks_all_for_one_password_are_different_clients() -> None:
+    shared, clients = {"Authorization": "Basic c2hhcmVk"}, []
+    for name in ("alice", "bob"):
+        browser = Client()
+        user = make_user(name, is_superuser=True)
+        browser.force_login(user)
+        browser.get("/admin/", headers=shared)
+        cookie = {"Cookie": f"sessionid={browser.cookies['sessionid'].value}"}
+        clients.append((admission._client_of(RequestFactory().get("/admin/", headers={**shared, **cookie})), user.pk))
+    assert [client for client, _pk in clients] == [f"user {pk}" for _client, pk in clients]
+
+
+def test_an_address_that_a_client_has_written_is_no_person(settings: Settings) -> None:
+    settings.PROXY_COUNT = 2
+    request = RequestFactory().get("/admin/", headers={"X-Forwarded-For": "user 1, 192.0.2.9"})
+    assert admission._client_of(request) == "address user 1"
 
 
 def test_the_log_in_itself_makes_no_stranger_known(client: Client) -> None:
     make_user("alice", is_superuser=True)
     client.post("/admin/login/", {"username": "alice", "password": "secret"})
     stranger = SimpleNamespace(path_info="/admin/", headers={}, COOKIES={}, META={"REMOTE_ADDR": "192.0.2.9"})
-    assert admission._client_of(stranger) == "192.0.2.9"  # type: ignore[arg-type]
+    assert admission._client_of(stranger) == "address 192.0.2.9"  # type: ignore[arg-type]
 
 
 def test_a_person_whose_requests_occupy_a_web_server_stops_no_probe_and_no_page(site: Site) -> None:
