@@ -196,7 +196,9 @@ def write_events_of_due(action: str, article_ids: Collection[int]) -> None:
 
 
 def _events_of_due(ids: Collection[int], action: str) -> Statement:
-    return _insert_for_each(ids, **_OF_DUE[action])
+    """Readers never saw an article that is still to go live as it ends: its approval, or its embargo, was too long."""
+    articles = _each(ids).filter(status=Status.PUBLISHED) if action == Action.UNPUBLISHED else _each(ids)
+    return unless_there(Event, insert_statement(Event, articles, **_columns(**_OF_DUE[action])))
 
 
 def write_events_of_times(article_ids: Collection[int], new_time: Combinable) -> None:
@@ -207,10 +209,6 @@ def write_events_of_times(article_ids: Collection[int], new_time: Combinable) ->
         "happened_at": database_now(),
     }
     insert_for_each(Event, _each(article_ids), **_columns(**columns))
-
-
-def _insert_for_each(ids: Collection[int], **columns: Any) -> Statement:
-    return unless_there(Event, insert_statement(Event, _each(ids), **_columns(**columns)))
 
 
 def _each(ids: Collection[int]) -> QuerySet[Article]:

@@ -16,7 +16,7 @@ from articles.models import Article, Event, ReleaseMember
 from articles.publishing.revisions import pinned
 from scheduling.database import read_database_clock
 from scheduling.workers.worker import Worker
-from tests.articles.factories import make_front, make_release, make_user, soon
+from tests.articles.factories import EARLY, make_front, make_release, make_user, soon
 from tests.articles.releases.test_by_clock import Newsroom, differences, seen
 from tests.articles.site.test_reading import at, desk_of, previewed
 
@@ -171,3 +171,17 @@ def test_more_changes_than_are_undone_are_refused(newsroom: Newsroom, monkeypatc
     monkeypatch.setattr("articles.releases.past.MOST_UNDONE", 0)
     page = desk_of(newsroom).get(at("/", moment))
     assert (page.status_code, "Too much has changed" in page.text) == (400, True)
+
+
+def test_what_ended_before_readers_could_see_it_is_no_event_and_never_shown(newsroom: Newsroom) -> None:
+    held, moment = newsroom.waiting("Held headline"), read_database_clock()
+    times = {"publish_at": soon(hours=-2), "cleared_at": EARLY, "embargo_until": soon(hours=2), "unpublish_at": soon()}
+    Article.objects.filter(pk=held.pk).update(**times)
+    publishing.sync_tasks([held.pk])
+    Worker().drain()
+    catch_up_completely()
+    assert Article.objects.get(pk=held.pk).status == Article.Status.UNPUBLISHED
+    assert not Event.objects.filter(object_id=held.pk).exists()
+    desk = desk_of(newsroom)
+    assert desk.get(at(held.get_absolute_url(), moment)).status_code == 404
+    assert "Held headline" not in desk.get(at("/api/v1/articles/", moment)).text
