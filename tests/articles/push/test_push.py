@@ -381,6 +381,27 @@ def test_a_browser_to_which_nothing_could_be_sent_for_long_is_forgotten(service:
     assert left() == {"alive", "back", "new"}
 
 
+def test_no_browser_is_forgotten_while_nothing_is_taken_or_a_push_is_on_its_way(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    service.answers = {"/a": 403}  # of the key
+    for days_ago in (31, 20, 10):
+        alert = armed(alice)
+        publish(alert, alice)
+        push_due()
+        PushMessage.objects.filter(push__alert=alert).update(sent_at=F("sent_at") - timedelta(days=days_ago))
+    old = PushMessage.objects.earliest("sent_at")
+    prune_pushes()
+    assert PushSubscription.objects.count() == 1 and PushMessage.objects.count() == 2, "all failed"
+    Push.objects.update(accepted=1)  # by another browser
+    last = PushMessage.objects.latest("pk").pk
+    for state, left in ((PushMessage.State.SENDING, 1), (PushMessage.State.FAILED, 0)):
+        old.save(force_insert=True)
+        PushMessage.objects.filter(pk=last).update(state=state)
+        prune_pushes()
+        assert PushSubscription.objects.count() == left
+
+
 def test_in_quiet_hours_nothing_is_pushed_unless_the_chief_allows_it(service: PushService, settings: Any) -> None:
     settings.PUSH_QUIET_HOURS = (time(0), time(23, 59, 59, 999999))
     alice, chief = make_user("alice", "view_article", "publish_article"), make_editor("chief")
