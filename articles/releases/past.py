@@ -84,7 +84,7 @@ def _undo_releases(plan: Composition, moment: datetime) -> None:
 def _undo_articles(plan: Composition, moment: datetime) -> Past:
     first = _first_since(moment)
     articles = Article.objects.in_bulk(first)
-    before, changed = _last_until(moment, articles)
+    before, changed, published = _last_until(moment, articles)
     live = [pk for pk in articles if _state(first[pk], before.get(pk), moment) == State.LIVE]
     texts, corrections = _texts(live, before, moment), Correction.objects.filter(article__in=articles)
     plan.hide_corrections(corrections.filter(published_at__gt=moment).values_list("pk", flat=True))
@@ -95,7 +95,8 @@ def _undo_articles(plan: Composition, moment: datetime) -> Past:
             plan.hide_article(article, Status.RETRACTED if was_retracted else Status.UNPUBLISHED)
             continue
         text = texts.get(pk)
-        plan.show_article(article, text, since=_shown_since(article, before.get(pk), moment), changed=changed.get(pk))
+        since = _shown_since(article, published.get(pk) or before.get(pk), moment)
+        plan.show_article(article, text, since=since, changed=changed.get(pk))
         if text is not None and text.correction and text.pk not in noted:  # it was rolled back since
             plan.add_correction(text)
     return Past(unknown=len(live) - len(texts))
@@ -109,12 +110,15 @@ def _first_since(moment: datetime) -> dict[int, Event]:
     return {one.object_id: one for one in sorted(events, key=_order, reverse=True)}
 
 
-def _last_until(moment: datetime, ids: Collection[int]) -> tuple[dict[int, Event], dict[int, datetime]]:
-    """The last event until `moment` of each article, and when readers had last got another text."""
+def _last_until(
+    moment: datetime, ids: Collection[int]
+) -> tuple[dict[int, Event], dict[int, datetime], dict[int, Event]]:
+    """The last event until `moment` of each article, when readers had last got another text, and its publication."""
     events = Event.objects.filter(object_id__in=among(ids), kind__in=LEADS_TO, happened_at__lte=moment)
     ordered = sorted(events, key=_order)
     changed = {one.object_id: one.happened_at for one in ordered if one.kind in _NEW_TEXTS}
-    return {one.object_id: one for one in ordered}, changed
+    published = {one.object_id: one for one in ordered if one.kind == Kind.PUBLISHED}
+    return {one.object_id: one for one in ordered}, changed, published
 
 
 def _order(event: Event) -> tuple[datetime, int]:
@@ -145,7 +149,7 @@ def _texts(live: Sequence[int], before: Mapping[int, Event], moment: datetime) -
     return {one.article_id: one for one in revisions if one.number == numbers[one.article_id]}
 
 
-def _shown_since(article: Article, last: Event | None, moment: datetime) -> datetime:
-    """The date that readers saw above the article."""
-    known = (article.goes_live_at, article.published_at, last.happened_at if last else None)
+def _shown_since(article: Article, published: Event | None, moment: datetime) -> datetime:
+    """The date that readers saw above the article; its row has none any more after the roll-back of its release."""
+    known = (article.goes_live_at, article.published_at, published.happened_at if published else None)
     return next((at for at in known if at is not None and at <= moment), moment)

@@ -185,3 +185,23 @@ def test_what_ended_before_readers_could_see_it_is_no_event_and_never_shown(news
     desk = desk_of(newsroom)
     assert desk.get(at(held.get_absolute_url(), moment)).status_code == 404
     assert "Held headline" not in desk.get(at("/api/v1/articles/", moment)).text
+
+
+def test_an_article_whose_release_was_rolled_back_has_the_date_of_its_publication_not_of_its_update(
+    newsroom: Newsroom,
+) -> None:
+    by, fresh, address = newsroom.irene, newsroom.waiting("Fresh headline"), "/api/v1/articles/"
+    release = make_release(fresh, by=by)
+    releases.publish_release_now(release, by=by)
+    catch_up_completely()
+    published = Event.objects.get(object_id=fresh.pk, kind=Event.Kind.PUBLISHED).happened_at
+    newsroom.live("Newer headline", hours=0)
+    newsroom.update(fresh, title="Second headline")
+    publishing.publish_update(fresh, by=by)
+    moment = read_database_clock()
+    then = [one["title"] for one in Client().get(address).json()["results"]]
+    releases.roll_back_release(release, by=by)
+    catch_up_completely()
+    shown = desk_of(newsroom).get(at(address, moment)).json()["results"]
+    assert [one["title"] for one in shown] == then and then[:2] == ["Newer headline", "Second headline"]
+    assert shown[1]["published_at"] == published.isoformat().replace("+00:00", "Z")
