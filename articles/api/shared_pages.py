@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -62,7 +63,20 @@ class SharedPageSerializer(serializers.ModelSerializer[SharedPage]):
 
     def get_is_open(self, shared: SharedPage) -> bool:
         """As the list of links says."""
-        return shared.is_open_at(read_database_clock()) and publishing.is_sharer_authorised(shared)
+        if not shared.is_open_at(self._now):
+            return False
+        if shared.created_by_id not in self._authorised:
+            self._authorised[shared.created_by_id] = publishing.is_sharer_authorised(shared)
+        return self._authorised[shared.created_by_id]
+
+    @cached_property
+    def _now(self) -> datetime:
+        return read_database_clock()
+
+    @cached_property
+    def _authorised(self) -> dict[int | None, bool]:
+        """By creator: a list has many of one, and asks for the permissions of each once."""
+        return {}
 
 
 class NewSharedPageSerializer(Strict):

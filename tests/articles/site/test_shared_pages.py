@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from articles.models import MOST_VISITS, Article, AuditEntry, Card, SharedPage
+from articles.publishing import share_page
 from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_user, soon
 from tests.articles.image_files import make_image
 
@@ -191,3 +194,17 @@ def test_programs_share_list_and_revoke_pages_with_the_permissions_of_the_screen
     assert Client().get(made.json()["url"]).status_code == 404
     actions = AuditEntry.objects.filter(article_title="/en/").order_by("pk").values_list("action", "source")
     assert list(actions) == [("share_page", "api"), ("unshare_page", "api")]
+
+
+def test_a_list_of_many_shared_pages_takes_as_many_statements_as_one_of_one() -> None:
+    sharers = [make_user(name, "view_article", "publish_article") for name in ("alice", "bob")]
+    reader, numbers = signed_in(make_user("carol", "view_article", "publish_article")), []
+    for count in (1, 5):
+        for _number in range(count):
+            for sharer in sharers:
+                share_page("/en/", at=soon(hours=3), lasts=timedelta(hours=1), by=sharer)
+        with CaptureQueriesContext(connection) as captured:
+            listed = reader.get(API).json()["results"]
+        numbers.append(len(captured))
+        assert {one["is_open"] for one in listed} == {True}
+    assert numbers[0] == numbers[1]
