@@ -145,8 +145,10 @@ def _texts(live: Sequence[int], before: Mapping[int, Event], moment: datetime) -
     for pk, number, details in entries.order_by("pk").values_list("article_id", "revision", "details"):
         if number and pk and "update" not in details:  # the approval of an update is not its publication
             numbers[pk] = number
-    revisions = Revision.objects.filter(article__in=among(numbers), number__in={*numbers.values()})
-    return {one.article_id: one for one in revisions if one.number == numbers[one.article_id]}
+    # Not by both columns at once: texts are long, and most articles have a revision of each number.
+    named = Revision.objects.filter(article__in=among(numbers), number__in={*numbers.values()})
+    ids = [pk for pk, *which in named.values_list("pk", "article", "number") if which[1] == numbers[which[0]]]
+    return {one.article_id: one for one in Revision.objects.filter(pk__in=among(ids))}
 
 
 def _shown_since(article: Article, published: Event | None, moment: datetime) -> datetime:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.db.models.signals import post_init
 from django.test import Client
 
 from articles import publishing, releases
 from articles.distribution import catch_up_completely
-from articles.models import Article, Event, ReleaseMember
+from articles.models import Article, Event, ReleaseMember, Revision
 from articles.publishing.revisions import pinned
 from scheduling.database import read_database_clock
 from scheduling.workers.worker import Worker
@@ -205,3 +206,27 @@ def test_an_article_whose_release_was_rolled_back_has_the_date_of_its_publicatio
     shown = desk_of(newsroom).get(at(address, moment)).json()["results"]
     assert [one["title"] for one in shown] == then and then[:2] == ["Newer headline", "Second headline"]
     assert shown[1]["published_at"] == published.isoformat().replace("+00:00", "Z")
+
+
+def test_of_many_revisions_only_those_that_readers_saw_are_read(newsroom: Newsroom) -> None:
+    by, read = newsroom.irene, list[str]()
+    for title in ("Second headline", "Third headline"):
+        newsroom.update(newsroom.old, title=title)
+        publishing.publish_update(newsroom.old, by=by)
+    moment = read_database_clock()
+    for article in (newsroom.old, newsroom.other):
+        for title in ("Fourth headline", "Fifth headline"):
+            newsroom.update(article, title=title)
+            publishing.publish_update(article, by=by)
+    catch_up_completely()
+
+    def note(instance: Revision, **_given: object) -> None:
+        read.append(instance.title)
+
+    post_init.connect(note, sender=Revision)
+    try:
+        page = desk_of(newsroom).get(at("/latest/", moment)).text
+    finally:
+        post_init.disconnect(note, sender=Revision)
+    assert "Third headline" in page and "Harbour opens" in page
+    assert sorted(read) == ["Harbour opens", "Third headline"]
