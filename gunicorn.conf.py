@@ -65,7 +65,7 @@ def post_worker_init(worker):
 
     worker.log.use(formatter(settings.LOG_FORMAT))
     if hasattr(worker, "tpool"):
-        admission.threads.count = worker.cfg.threads
+        admission.threads.start(worker.cfg.threads)
         worker.tpool = ThreadPoolExecutor(worker.cfg.threads + admission.WAITING)  # it has no thread yet
 
 

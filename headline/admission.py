@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -24,6 +24,9 @@ from django.utils.functional import LazyObject
 from django.utils.translation import gettext as _
 
 from headline.accounts.address import address_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 AT_ONCE = 3
 """Requests of one person that are worked on at once: two uploads, and what the other tabs show."""
@@ -122,6 +125,13 @@ class _Threads:
     """How many threads the web server works with, without those in which requests wait."""
 
     count = 8
+    working: AbstractContextManager[Any] = nullcontext()
+    """Held by each request that is worked on. The added threads only wait: with more at work, readers would have more
+    connections to the database at once, and Redis would seem slow to them all."""
+
+    def start(self, count: int) -> None:
+        """This process works with so many."""
+        self.count, self.working = count, threading.BoundedSemaphore(count)
 
     def at_once(self) -> int:
         """How many requests of the newsroom it works on at once; the others serve readers and probes."""
@@ -138,6 +148,19 @@ _people: dict[str, str] = {}
 _MOST_PEOPLE = 10_000
 
 
+class ReadersAdmission:
+    """WSGI middleware: others than those of the newsroom are worked on as soon as one of the threads is free."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ.get("PATH_INFO", "").startswith(_OF_STAFF):
+            return self._application(environ, start_response)
+        with threads.working:
+            return self._application(environ, start_response)
+
+
 class AdmissionMiddleware:
     """Has requests of the newsroom wait for their turn, and refuses expensive ones while too many are running."""
 
@@ -151,7 +174,8 @@ class AdmissionMiddleware:
         if refused := newsroom.take(client):
             return _refusal(request, refused)
         try:
-            return self._answer(request)
+            with threads.working:
+                return self._answer(request)
         finally:
             newsroom.give_back(client)
             _note_person(request)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from headline.admission import ReadersAdmission
 from headline.api.wire import ApiMiddleware
 from headline.request_id import RequestIdMiddleware
 from headline.telemetry import start_tracing
@@ -27,6 +28,7 @@ if settings.REDIS_CACHE_URL:
 
     application = CacheMiddleware(application)
 
+application = ReadersAdmission(application)
 application = ApiMiddleware(application, settings.CORS_ORIGINS)
 application = RequestIdMiddleware(application)  # outermost, as copies of responses have no id
 

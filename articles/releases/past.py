@@ -25,7 +25,7 @@ from scheduling.database import among
 
 Kind, State, Status = Event.Kind, Event.State, Article.Status
 
-MOST_UNDONE = 5_000
+MOST_UNDONE = 1_000
 """Events that are undone: it costs in proportion to them."""
 
 _NEW_TEXTS = (Kind.PUBLISHED, Kind.UPDATED, Kind.CORRECTED)
