@@ -80,7 +80,7 @@ def test_a_form_that_only_schedules() -> None:
         assert way.of(partial(client.post, address, sent)).status_code == 302
     article.refresh_from_db()
     assert article.publish_at == due
-    assert len(way.modules) <= 96 and len(way.functions) <= 465
+    assert len(way.modules) <= 96 and len(way.functions) <= 480
     assert len(way.holders) <= 30 and way.changes <= 74
 
 
