@@ -101,6 +101,9 @@ class Ends:
                 watched.shutdown(socket.SHUT_RDWR)
 
 
+_LONGEST_WAIT = 1.0  # seconds
+
+
 class _Watch:
     """One thread for the ends of all connections: a thread for each would take longer than a request."""
 
@@ -131,7 +134,8 @@ class _Watch:
                 pause = self._ends[0][0] - time.monotonic()
                 if pause <= 0:
                     return heappop(self._ends)[2]
-                self._changed.wait(pause)
+                # Not longer: were the clock moved while this waits, it would sleep past all ends that come.
+                self._changed.wait(min(pause, _LONGEST_WAIT))
             self._thread = None
             return None
 

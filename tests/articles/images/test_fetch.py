@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
 from typing import Any
@@ -15,8 +17,10 @@ from rest_framework.test import APIClient
 from articles.images import fetch
 from articles.images.fetch import AddressRefused, NotFetched
 from articles.models import Image
+from articles.outgoing import Ends
 from tests.articles.factories import make_editor, make_user
 from tests.articles.image_files import image_bytes
+from tests.harness import PATIENCE
 
 PRIVATE = (
     "http://127.0.0.1/", "http://localhost/", "http://[::1]/", "http://0/", "http://0x7f.1/", "http://2130706433/",
@@ -97,6 +101,28 @@ def test_a_host_that_sends_a_byte_now_and_then_holds_no_thread(settings: Any) ->
             fetch(f"http://127.0.0.1:{listening.getsockname()[1]}/", most=1000, within=0.3)
         stop.set()
         thread.join()
+
+
+def test_a_clock_that_was_moved_keeps_no_connection_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    was_asked = threading.Event()
+
+    def an_hour_ago() -> float:
+        if threading.current_thread().name == "ends of connections":
+            was_asked.set()
+        return began - 3600
+
+    began = time.monotonic()
+    with ExitStack() as stack:
+        first, second = (list(map(stack.enter_context, socket.socketpair())) for _ in range(2))
+        with monkeypatch.context() as moved:
+            moved.setattr("time.monotonic", an_hour_ago)
+            (early := Ends(began - 3000)).watch(first[0])
+            assert was_asked.wait(PATIENCE)
+        (ends := Ends(time.monotonic() + 0.1)).watch(second[0])
+        second[0].settimeout(PATIENCE)
+        assert second[0].recv(1) == b""
+        early.cancel()
+        ends.cancel()
 
 
 @pytest.mark.django_db
