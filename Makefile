@@ -19,6 +19,8 @@ API_SEED ?= 1
 MODEL_EXAMPLES ?= 500
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# A test that hangs shows where, and ends its worker; proofs of other targets may take longer.
+NO_HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-config --no-header --no-annotate --quiet
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
@@ -41,10 +43,10 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@exec $(BIN)/honcho start --port $(PORT)
 
 test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
-	@$(BIN)/pytest --numprocesses 5
+	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5
 
 test-fast: .venv/test  ## tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them; says its time
-	@TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 -m "not slow" $(TESTS)
+	@TEST_DATABASE=sqlite $(BIN)/pytest $(NO_HANGS) --numprocesses 2 -m "not slow" $(TESTS)
 
 lint: export DJANGO_DEBUG = on
 lint: packages .venv/test  ## style, types, import order, migrations and translations
