@@ -74,7 +74,8 @@ class FrontVersionViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
 
     def get_queryset(self) -> QuerySet[FrontVersion]:
         """The versions of the front in the URL."""
-        found = FrontVersion.objects.filter(front=self.kwargs.get("front", 0)).select_related("based_on", "author")
+        front = Front.objects.filter(pk=self.kwargs.get("front", 0))  # a key's own lookup knows that numbers end
+        found = FrontVersion.objects.filter(front__in=front).select_related("based_on", "author")
         cards = Prefetch("blocks__cards", Card.objects.order_by("position", "pk"))
         rows = found.with_states(database_now())
         return rows if self.action == "list" else rows.select_related("front__channel").prefetch_related(cards)

@@ -78,7 +78,8 @@ class SearchedText:
         return (best := max(starts, key=fit), best + size) if starts else None
 
     def _edited(self, wanted: Selector) -> tuple[int, int] | None:
-        spans = dict.fromkeys(self._spans(wanted))
+        # Between neighbours of a passage that was deleted there is nothing.
+        spans = dict.fromkeys(span for span in self._spans(wanted) if span[0] < span[1])
         if not spans or not self._may_compare(len(wanted.quote)):
             return None
         best, most = None, 0.0

@@ -127,6 +127,13 @@ def test_an_old_version_is_restored_as_a_draft() -> None:
     assert shown() == ["Other"]
 
 
+@pytest.mark.parametrize("pk", [2**63, 2**64, 10**30])
+def test_no_front_has_a_number_beyond_those_of_the_database(pk: int) -> None:
+    client = client_of(make_editor())
+    assert client.get(f"{FRONTS}{pk}/versions/1/").status_code == 404
+    assert client.post(f"{FRONTS}{pk}/versions/1/end/", {"until": soon().isoformat()}).status_code == 404
+
+
 def test_what_two_do_to_different_cards_merges() -> None:
     for title in ("One", "Two", "Three"):
         live(title)

@@ -71,3 +71,8 @@ def test_chinese_passages_are_found(old: str, new: str, passage: str) -> None:
 
 def test_white_space_makes_no_difference() -> None:
     assert found(TEXT.replace(" ", "\n\n"), quoted("new cables.\nFerries stop")) == "new\n\ncables.\nFerries\n\nstop"
+
+
+@pytest.mark.parametrize(("text", "prefix", "suffix"), [("Ships", "Ships", ""), ("Ships", "", "Ships"), ("", "", "")])
+def test_between_the_neighbours_of_a_deleted_passage_is_none(text: str, prefix: str, suffix: str) -> None:
+    assert SearchedText(text).find(Selector("harbour", prefix, suffix)) is None
