@@ -1,6 +1,6 @@
 """Reading what readers saw at a past instant: the rows of a request, with the events since then undone.
 
-Events say when something changed for readers, and to which revision; they are kept for `EVENT_DAYS`. Fronts need
+Events say when something changed for readers, and to which revision; they are stored for `EVENT_DAYS`. Fronts need
 nothing of this: their versions stay, and the query chooses the one of the instant.
 """
 
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Min, Q, QuerySet
+from django.db.models import F, Min, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from articles.audit import APPROVED, Action
@@ -83,15 +84,17 @@ def _undo_releases(plan: Composition, moment: datetime) -> None:
 
 def _undo_articles(plan: Composition, moment: datetime) -> Past:
     first = _first_since(moment)
-    articles = Article.objects.in_bulk(first)
+    articles = Article.objects.defer("body").in_bulk(first)
     before, changed, published = _last_until(moment, articles)
-    live = [pk for pk in articles if _state(first[pk], before.get(pk), moment) == State.LIVE]
+    states = _states({pk: first[pk] for pk in articles}, before, moment)
+    live = [pk for pk, state in states.items() if state == State.LIVE]
     texts, corrections = _texts(live, before, moment), Correction.objects.filter(article__in=articles)
+    articles |= Article.objects.in_bulk(texts)  # with their bodies, which are compared
     plan.hide_corrections(corrections.filter(published_at__gt=moment).values_list("pk", flat=True))
     noted = {*corrections.filter(published_at__lte=moment).values_list("revision", flat=True)}
     for pk, article in articles.items():
-        if pk not in live:
-            was_retracted = pk in before and before[pk].kind == Kind.RETRACTED
+        if states[pk] != State.LIVE:
+            was_retracted = states[pk] == State.RETRACTED
             plan.hide_article(article, Status.RETRACTED if was_retracted else Status.UNPUBLISHED)
             continue
         text = texts.get(pk)
@@ -114,8 +117,11 @@ def _last_until(
     moment: datetime, ids: Collection[int]
 ) -> tuple[dict[int, Event], dict[int, datetime], dict[int, Event]]:
     """The last event until `moment` of each article, when readers had last got another text, and its publication."""
-    events = Event.objects.filter(object_id__in=among(ids), kind__in=LEADS_TO, happened_at__lte=moment)
-    ordered = sorted(events, key=_order)
+    until = Event.objects.filter(object_id__in=among(ids), kind__in=LEADS_TO, happened_at__lte=moment).defer("payload")
+    # Of each kind the last one: an article that is updated all day has thousands.
+    order = [F("happened_at").desc(), F("pk").desc()]
+    place = Window(RowNumber(), partition_by=[F("object_id"), F("kind")], order_by=order)
+    ordered = sorted(until.annotate(place=place).filter(place=1), key=_order)
     changed = {one.object_id: one.happened_at for one in ordered if one.kind in _NEW_TEXTS}
     published = {one.object_id: one for one in ordered if one.kind == Kind.PUBLISHED}
     return {one.object_id: one for one in ordered}, changed, published
@@ -125,15 +131,20 @@ def _order(event: Event) -> tuple[datetime, int]:
     return event.happened_at, event.pk
 
 
-def _state(first: Event, before: Event | None, moment: datetime) -> Event.State | None:
-    """What readers saw of an article at `moment`, of which an event before it may be deleted by now."""
-    if before is not None:
-        return LEADS_TO[before.kind]
-    if first.kind == Kind.RETRACTED:  # it may have been unpublished before
-        entries = AuditEntry.objects.filter(article_id=first.object_id, action=Transition.RETRACT, at__gt=moment)
-        was = entries.order_by("pk").values_list("old_status", flat=True).first()
-        return State.LIVE if was == Status.PUBLISHED else State.UNPUBLISHED
-    return None if first.kind in (Kind.PUBLISHED, Kind.REPUBLISHED) else State.LIVE
+def _states(first: Mapping[int, Event], before: Mapping[int, Event], moment: datetime) -> dict[int, Event.State | None]:
+    """What readers saw of each article at `moment`, of which the events before it may be deleted by now."""
+    retracted = [pk for pk, one in first.items() if pk not in before and one.kind == Kind.RETRACTED]
+    entries = AuditEntry.objects.filter(article_id__in=among(retracted), action=Transition.RETRACT, at__gt=moment)
+    was = dict(entries.order_by("-pk").values_list("article_id", "old_status"))  # the earliest counts
+
+    def state(pk: int) -> Event.State | None:
+        if pk in before:
+            return LEADS_TO[before[pk].kind]
+        if first[pk].kind == Kind.RETRACTED:  # it may have been unpublished before
+            return State.LIVE if was.get(pk) == Status.PUBLISHED else State.UNPUBLISHED
+        return None if first[pk].kind in (Kind.PUBLISHED, Kind.REPUBLISHED) else State.LIVE
+
+    return {pk: state(pk) for pk in first}
 
 
 def _texts(live: Sequence[int], before: Mapping[int, Event], moment: datetime) -> dict[int, Revision]:

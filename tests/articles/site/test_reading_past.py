@@ -230,3 +230,24 @@ def test_of_many_revisions_only_those_that_readers_saw_are_read(newsroom: Newsro
         post_init.disconnect(note, sender=Revision)
     assert "Third headline" in page and "Harbour opens" in page
     assert sorted(read) == ["Harbour opens", "Third headline"]
+
+
+def test_an_article_that_changed_very_often_costs_no_more(newsroom: Newsroom) -> None:
+    revision = Event.objects.filter(object_id=newsroom.old.pk).latest("pk").revision
+    values = {"kind": Event.Kind.UPDATED, "object_id": newsroom.old.pk, "revision": revision, "state": "live"}
+    Event.objects.bulk_create(Event(happened_at=soon(), **values) for _number in range(50))
+    catch_up_completely()
+    moment = read_database_clock()
+    publishing.unpublish(newsroom.old, by=newsroom.irene)
+    read: list[Event] = []
+
+    def note(instance: Event, **_signal: Any) -> None:
+        read.append(instance)
+
+    desk = desk_of(newsroom)
+    post_init.connect(note, sender=Event)
+    try:
+        assert desk.get(at(newsroom.old.get_absolute_url(), moment)).status_code == 200
+    finally:
+        post_init.disconnect(note, sender=Event)
+    assert len(read) < 20
