@@ -45,7 +45,7 @@ def share_page(page: str, *, at: datetime, lasts: timedelta, by: Actor, note: st
     Raises `NotAllowed`, `NoPage`, `TimePast` and `LastsTooLong`.
     """
     require(PUBLISH, by)
-    if not reads_articles(by):
+    if not (reads_articles(by) and may_act_without_session(by)):  # with whose rights the link works
         raise NotAllowed
     if not timedelta() < lasts <= MAX_PREVIEW_LIFETIME:
         raise LastsTooLong

@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from articles.exceptions import NotAllowed
 from articles.models import MOST_VISITS, Article, AuditEntry, Card, SharedPage
 from articles.publishing import share_page
 from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_user, soon
@@ -194,6 +195,14 @@ def test_programs_share_list_and_revoke_pages_with_the_permissions_of_the_screen
     assert Client().get(made.json()["url"]).status_code == 404
     actions = AuditEntry.objects.filter(article_title="/en/").order_by("pk").values_list("action", "source")
     assert list(actions) == [("share_page", "api"), ("unshare_page", "api")]
+
+
+def test_who_may_not_act_without_a_session_shares_nothing(settings: Any) -> None:
+    """The link would not work."""
+    settings.SECOND_FACTOR_ROLES = ["all"]
+    with pytest.raises(NotAllowed):
+        share_page("/en/", at=soon(hours=3), lasts=timedelta(days=1), by=make_editor())
+    assert not SharedPage.objects.exists()
 
 
 def test_a_list_of_many_shared_pages_takes_as_many_statements_as_one_of_one() -> None:
