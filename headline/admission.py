@@ -10,6 +10,7 @@ threads. They do not wait: clients are asked to come back.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -45,6 +46,8 @@ _SEARCHES = frozenset({"q", "s", "search"})
 """The parameters that search, in the newsroom and the API; `s` is that of the palette."""
 _SEARCH = "search"
 """The only page of readers that does: others get such parameters from those who share their addresses."""
+_INSTANT = "at"
+"""The parameter that shows any page of readers at another instant, for which all changes until then are collected."""
 
 _COMPARISONS = frozenset(
     {
@@ -170,11 +173,12 @@ class AdmissionMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(_OF_STAFF):
             return self._answer(request)
-        client = _client_of(request)
+        client, began = _client_of(request), time.monotonic()
         if refused := newsroom.take(client):
             return _refusal(request, refused)
         try:
             with threads.working:
+                request.deadline.extend(time.monotonic() - began)  # type: ignore[attr-defined]
                 return self._answer(request)
         finally:
             newsroom.give_back(client)
@@ -201,12 +205,13 @@ class AdmissionMiddleware:
 
 
 def is_expensive(request: HttpRequest) -> bool:
-    """Whether a request searches, compares texts, or has images decoded."""
+    """Whether a request searches, compares texts, reads another instant, or has images decoded."""
     name = request.resolver_match.view_name if request.resolver_match else ""
     may_search = name == _SEARCH or request.path_info.startswith(("/admin/", "/api/"))
     return (
         (may_search and any(request.GET.get(parameter) for parameter in _SEARCHES))
         or name in _COMPARISONS
+        or (bool(request.GET.get(_INSTANT)) and not request.path_info.startswith(_OF_STAFF))
         or (name in _IMAGES and request.method in ("POST", "PATCH"))
     )
 

@@ -39,6 +39,7 @@ class DeadlineMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         deadline = _Deadline(settings.REQUEST_TIMEOUT)
         request._stream = _Body(request._stream, deadline)  # type: ignore[assignment]
+        request.deadline = deadline  # type: ignore[attr-defined]  # for what else a request waits for
         with connection.execute_wrapper(deadline):
             return self._get_response(request)
 

@@ -36,5 +36,5 @@ import_module(settings.ROOT_URLCONF)  # or the first request would wait for it
 gc.freeze()  # loaded modules stay, so no collection has to scan them, which would hold a request up for 60 ms
 
 # A request that computes hands the interpreter on five times as often: beside six of them, pages and probes take half
-# as long or less, and the work as a whole a tenth more at most.
+# as long or less, and the work as a whole some tenth more.
 sys.setswitchinterval(0.001)

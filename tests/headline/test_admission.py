@@ -7,6 +7,7 @@ import queue
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from pytest_django import Settings
 from headline import admission
 from headline.admission import _COMPARISONS, _IMAGES, AT_ONCE, EACH, WAITING, AdmissionMiddleware, is_expensive
 from headline.api.tokens import issue
+from headline.deadline import DeadlineMiddleware
 from tests.articles.factories import make_user
 from tests.conftest import Site
 from tests.harness import PATIENCE, eventually
@@ -154,7 +156,7 @@ class Work:
         monkeypatch.setattr(admission, "LONGEST_WAIT", 2 * PATIENCE)  # who waits for that long fails the test
         self.begun: queue.Queue[str] = queue.Queue()
         self._end = threading.Semaphore(0)
-        self._handle = AdmissionMiddleware(self._work)
+        self._handle = DeadlineMiddleware(AdmissionMiddleware(self._work))
         self._threads = ThreadPoolExecutor(50)
 
     def _work(self, request: HttpRequest) -> HttpResponse:
@@ -334,3 +336,26 @@ def _status(site: Site, path: str) -> int:
         return connection.getresponse().status
     finally:
         connection.close()
+
+
+def test_what_a_request_waits_for_is_not_taken_from_its_time(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    read = iter([100.0, 108.0])
+    monkeypatch.setattr(admission, "time", SimpleNamespace(monotonic=lambda: next(read)))
+    ends: list[float] = []
+
+    def work(request: Any) -> HttpResponse:
+        ends.append(request.deadline._end)
+        return HttpResponse()
+
+    earliest = time.monotonic() + settings.REQUEST_TIMEOUT + 8
+    assert DeadlineMiddleware(AdmissionMiddleware(work))(RequestFactory().get("/admin/")).status_code == 200
+    assert earliest <= ends[0]
+
+
+def test_another_instant_is_expensive_on_each_page_of_readers() -> None:
+    for path, expected in (("/en/?at=2030-01-01T07:00", True), ("/en/?at=", False), ("/admin/?at=2030-01-01", False)):
+        request = RequestFactory().get(path)
+        request.resolver_match = resolve(request.path_info)
+        assert is_expensive(request) is expected, path
