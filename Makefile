@@ -16,6 +16,7 @@ API_REQUESTS ?= 100
 ATTACK_SECONDS ?= 60
 GROWTH_INPUTS ?= 20000
 API_SEED ?= 1
+DRAWN_INPUTS ?= 2000
 MODEL_EXAMPLES ?= 500
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
@@ -95,8 +96,9 @@ previews: .venv/test  ## SCHEDULES=1000 drawn schedules: each page at another in
 growth: .venv/test  ## no regular expression and no function that reads texts takes more than linear time: GROWTH_INPUTS=20000 texts for each
 	GROWTH_INPUTS=$(GROWTH_INPUTS) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/headline/test_regular_expressions.py tests/articles/test_growth.py
 
-api-check: .venv/test  ## API_REQUESTS=100 right and as many wrong requests to each operation, from the OpenAPI document; API_SEED=7 for others
+api-check: .venv/test  ## API_REQUESTS=100 right and as many wrong requests to each operation, from the OpenAPI document; API_SEED=7 for others; DRAWN_INPUTS=2000 of any kind
 	API_REQUESTS=$(API_REQUESTS) API_SEED=$(API_SEED) TEST_DATABASE=sqlite $(BIN)/pytest tests/headline/test_api_generated.py
+	DRAWN_INPUTS=$(DRAWN_INPUTS) TEST_DATABASE=sqlite $(BIN)/pytest tests/headline/test_api_garbage.py
 
 model: packages .venv/test  ## all histories of the formal model of the engine, and MODEL_EXAMPLES=500 of the engine with two connections
 	@.ci/packages spin

@@ -296,7 +296,7 @@ class Schema(AutoSchema):
             yield from ("401", "403")
         if "path" in locations or "cursor" in {parameter["name"] for parameter in parameters}:
             yield "404"
-        if "requestBody" in operation:
+        if "requestBody" in operation or self.method != "GET":  # one that is not asked for is limited, too
             yield from ("413", "415")
         if is_private and self.method != "GET":
             yield "409"

@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from articles.limits import ORDINARY_BODY
 from articles.models import Tag
 from scheduling.limits import JSON_DEPTH
+from tests.headline.api_document import api_document
 
 pytestmark = pytest.mark.django_db
 
@@ -92,6 +93,17 @@ def test_a_large_body_is_refused_where_no_text_is_sent(admin_client: Client, pat
     response = admin_client.post(path, "x" * (ORDINARY_BODY + 1), content_type="application/json")
 
     assert response.status_code == 413
+
+
+def test_a_large_body_that_is_not_asked_for_is_refused_as_documented(admin_client: Client) -> None:
+    link = "/api/v1/desk/shared-pages/{id}/"
+
+    response = admin_client.delete(
+        link.replace("{id}", "1"), "x" * (ORDINARY_BODY + 1), content_type="application/json"
+    )
+
+    assert (response.status_code, response.json()["code"]) == (413, "too_large")
+    assert "413" in api_document()["paths"][link]["delete"]["responses"]
 
 
 def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, strategies as st
 from rest_framework.test import APIClient
 
 from scheduling.database import read_database_clock
 from scheduling.services import add_task
 from tests.articles.factories import make_article, make_channel
+from tests.drawn import drawing
 from tests.headline.api_document import api_document
 from tests.headline.test_api_schema import operations
 
@@ -50,7 +51,7 @@ def document() -> dict[str, Any]:
 def test_no_body_and_no_parameter_breaks_an_operation(admin: APIClient, targets: dict[str, int]) -> None:
     schema = document()
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @drawing(150)
     @given(st.data())
     def send(data: st.DataObject) -> None:
         path, method, operation = data.draw(st.sampled_from(sorted(operations(schema).values(), key=str)))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from rest_framework.test import APIClient
 
 from articles import publishing, releases
@@ -21,6 +21,7 @@ from articles.models import Article, Event, FeedHead, PendingChange, Release, Ta
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_release, soon
+from tests.drawn import drawing
 from tests.harness import PATIENCE, eventually
 
 URL = "/api/v1/articles/"
@@ -465,7 +466,7 @@ def test_whatever_happens_a_follower_ends_with_what_readers_see(alice: User) -> 
     bob = make_editor("bob")
     moves = st.tuples(st.sampled_from(ACTS), st.integers(0, 5), st.sampled_from(DISTANCES))
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @drawing(40)
     @example([("write", 0, 0), ("poll", 0, 0), ("wait", 0, 0)])
     @example([("write", 0, 3600), ("poll", 0, 0), ("wait", 0, 0)])
     @example([("write", 0, 0), ("hold", 0, 3600), ("poll", 0, 0), ("wait", 0, 0)])
