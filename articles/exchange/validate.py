@@ -283,8 +283,10 @@ def digest(fields: read.Fields) -> str:
 
 def shows_unknown(record: Record) -> str:
     """The first unknown field, which may be a misspelt time, of a record that readers would see; or ""."""
-    word = str(record.fields.get("status") or "").strip()
-    is_shown = not any(record.fields.get(name) for name in PASSWORDS) and may_be_shown(word)
+    try:
+        is_shown = may_be_shown(_status(record.fields))
+    except Refused:  # and so will be the record
+        is_shown = False
     return min(unknown_fields(record), default="") if is_shown or is_of_site(record) else ""
 
 

@@ -193,6 +193,14 @@ def test_an_unknown_field_of_an_article_for_readers_refuses_the_file(tmp_path: P
     assert f'line 2: the field "{name}" is unknown, and readers would see the article' in result.error
 
 
+@pytest.mark.parametrize("status", ["published\0", "\x01publish", "\ufeffpublished", " 9\x7f"])
+def test_control_characters_in_a_status_hide_no_unknown_field(tmp_path: Path, status: str) -> None:
+    later = soon(days=3).isoformat()
+    file = write_lines(tmp_path / "a.jsonl", SHOWN | {"status": status, "embargo_untill": later})
+
+    assert (run_import(file).code, Article.objects.count()) == (2, 0)
+
+
 def test_a_misspelt_column_refuses_a_spreadsheet_only_if_a_cell_is_filled(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     head = "title,status,publish_at,embargo_untill\n"
