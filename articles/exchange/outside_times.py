@@ -31,7 +31,7 @@ _SMALLEST_OFFSET = timedelta(hours=-12)
 _FIRST_CENTURY = 69
 """Two-digit years from here on are of the 20th century, as in POSIX."""
 
-_ZERO = re.compile(r"\s*-?000[01]-?(?:00|01|11)-?\d\d|.*\s-?000[01]\s", re.DOTALL)
+_ZERO = re.compile(r"\s*-?000[01]-?(?:00|01|11)-?\d\d|.*\s-?000[01],?\s+\d\d?:", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\s)\s*+\([^()]*+\)\s*+$")
 _ZONE = re.compile(r"(?:(?<=\d)\s*+|(?<![\d\s])\s++)(?P<zone>(?:[A-Za-z]{1,5})?(?:[+-][\d:]+)?)$")
 _OFFSET = re.compile(r"(?P<name>[A-Za-z]*)(?:(?P<sign>[+-])(?P<hours>\d{1,2})(?P<minutes>:?\d\d)?)?")
@@ -44,7 +44,7 @@ _MAIL = [
 ]  # fmt: skip
 _ISO = re.compile(
     r"(?P<date>\d{4}-?(?:\d\d-?\d\d|W\d\d-?\d))[Tt ]+(?P<clock>\d\d(?::?\d\d(?::?\d\d(?:[.,]\d+)?)?)?)\s*"
-    r"(?P<zone>[Zz]|[A-Za-z]{2,5}|[+-]\d\d(?::?\d\d(?::?\d\d(?:\.\d+)?)?)?)?"
+    r"(?P<zone>[Zz]|[A-Za-z]{2,5}|[+-]\d\d(?::?[0-5]\d(?::?[0-5]\d(?:\.\d+)?)?)?)?"
 )
 _BARE = re.compile(r"(?:^\d{4}-\d\d-\d\d|\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)$")
 _LAST_MINUTE = _LAST_SECOND = 59
@@ -117,7 +117,9 @@ def _from_iso(text: str) -> tuple[datetime, str] | None:
     moment = datetime.fromisoformat(f"{date}T{clock.replace(',', '.')}" + ("" if is_named else zone))
     if is_named:
         moment = moment.replace(tzinfo=timezone(timedelta(hours=ZONES[zone])))
-    return _leapt(rounded_up(moment, text), bool(leaps), "")
+    if not _SMALLEST_OFFSET <= (moment.utcoffset() or timedelta()) <= _LARGEST_OFFSET:
+        return None
+    return _leapt(rounded_up(moment, text), bool(leaps), _american(zone))
 
 
 def _from_mail(text: str) -> tuple[datetime, str] | None:
@@ -188,10 +190,15 @@ def _is_unclear(found: re.Match[str]) -> bool:
     return len(found["hours"]) == 1 and ":" not in minutes and bool(minutes or not found["name"])
 
 
+def _american(name: str) -> str:
+    """The note on CST, which is Chinese time elsewhere."""
+    return _("CST is read as −06:00, American time, as RFC 822 says") if name == "CST" else ""
+
+
 def _offset_note(text: str, name: str, found: re.Match[str], distance: timedelta) -> str:
     """What is not the usual way of writing it."""
     if name == "CST":
-        return _("CST is read as −06:00, American time, as RFC 822 says")
+        return _american(name)
     if found["sign"] and (name or not found["minutes"]):
         shown = f"{datetime(2000, 1, 1, tzinfo=timezone(distance)):%z}"
         return _("the offset %(text)s is read as %(offset)s") % {"text": text, "offset": f"{shown[:3]}:{shown[3:]}"}

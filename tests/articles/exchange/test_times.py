@@ -43,6 +43,10 @@ CLEAR = {
     "2020-03-02 10:00:00 +0800": datetime(2020, 3, 2, 2, tzinfo=UTC),
     "2020-03-02 10:00:00 UTC": datetime(2020, 3, 2, 10, tzinfo=UTC),
     "20200302T100000Z": datetime(2020, 3, 2, 10, tzinfo=UTC),
+    "2020-03-02T10:00:00+14:00": datetime(2020, 3, 1, 20, tzinfo=UTC),
+    "2020-03-02T10:00:00-12": datetime(2020, 3, 2, 22, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 -0000 (UTC)": datetime(2020, 3, 2, 10, tzinfo=UTC),
+    "Mon, 02 Mar 2020 10:00:00 -0001 (LMT)": datetime(2020, 3, 2, 10, 1, tzinfo=UTC),
 }
 
 UNCLEAR = [
@@ -52,6 +56,8 @@ UNCLEAR = [
     "Mon, 02 Mar 120 10:00:00 GMT", "Mon, 02 Mar 0120 10:00:00 GMT", "Mon, 02 Mar -120 10:00:00 GMT",
     "Mon, 02 Mar 20200 10:00:00 GMT", "02/03/2020 10:00 GMT", "2020-03-02", "2020-3-2T10:00:00Z", "10:00 GMT",
     "Mon, 30 Feb 2020 10:00:00 GMT", "Mon, 02 Mar 2020 10:00:61 GMT", "1583143200", "Lun, 02 Mar 2020 10:00:00 GMT",
+    "2020-03-02T10:00:00+08:60", "2020-03-02T10:00:00+0899", "2020-03-02T10:00:00+23:00", "2020-03-02T10:00:00-12:01",
+    "2020-03-02T10:00:00+08:00:75",
 ]  # fmt: skip
 
 ZERO = [
@@ -70,7 +76,7 @@ def test_clear_times_are_kept_however_they_are_written(tmp_path: Path) -> None:
 
 
 def test_what_is_unusual_in_a_time_is_noted(tmp_path: Path) -> None:
-    result = import_dates(tmp_path, *CLEAR, "Mon, 02 Mar 2020 10:00:00 CST")
+    result = import_dates(tmp_path, *CLEAR, "Mon, 02 Mar 2020 10:00:00 CST", "2020-03-02 10:00:00 CST")
 
     assert [line for line in result.remarks if line.startswith("note: ")] == [
         "note: 1 record: the offset +08 is read as +08:00",
@@ -80,7 +86,7 @@ def test_what_is_unusual_in_a_time_is_noted(tmp_path: Path) -> None:
         "note: 1 record: the offset GMT+0100 is read as +01:00",
         "note: 1 record: the year 17 is read as 2017",
         "note: 2 records: a leap second is read as the second after it",
-        "note: 1 record: CST is read as −06:00, American time, as RFC 822 says",
+        "note: 2 records: CST is read as −06:00, American time, as RFC 822 says",
     ]
 
 
