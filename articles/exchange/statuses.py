@@ -113,6 +113,9 @@ class Timetable:
             return ImportedStatus(Status.DRAFT, None, held=True, note=_("has no date; imported as a draft"))
         if replace(times, publish_at=publish_at).goes_live_after(self.now):
             return ImportedStatus(Status.APPROVED, publish_at)
+        if times.published_at and times.published_at > self.now:  # it says that no reader has seen it yet
+            note = went_by(publish_at, times.published_at)
+            return ImportedStatus(Status.APPROVED, times.published_at, note=note)
         earliest = max(publish_at, times.embargo_until or publish_at)
         return self._seen(Status.PUBLISHED, publish_at, max(times.published_at or earliest, earliest))
 

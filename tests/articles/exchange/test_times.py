@@ -199,6 +199,15 @@ def test_an_unknown_field_of_an_article_for_readers_refuses_the_file(tmp_path: P
     assert f'line 2: the field "{name}" is unknown, and readers would see the article' in result.error
 
 
+def test_nothing_is_public_before_it_went_live_in_the_file(tmp_path: Path) -> None:
+    later = soon(days=3)
+
+    result = run_import(write_lines(tmp_path / "a.jsonl", SHOWN | {"published_at": later.isoformat()}))
+
+    assert "line 1: note: was due at 2026-01-02 00:00:00 UTC; goes live at " in result.remarks[0]
+    assert [(one.status, one.goes_live_at) for one in Article.objects.all()] == [(Status.APPROVED, later)]
+
+
 @pytest.mark.parametrize("status", ["published\0", "\x01publish", "\ufeffpublished", " 9\x7f"])
 def test_control_characters_in_a_status_hide_no_unknown_field(tmp_path: Path, status: str) -> None:
     later = soon(days=3).isoformat()
