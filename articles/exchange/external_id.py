@@ -10,7 +10,16 @@ from datetime import UTC
 from articles.models import Article
 
 LENGTH = int(Article._meta.get_field("external_id").max_length or 0)
-_UNIQUE = re.compile(r"(?:https?|tag|urn|ghost|info|doi|ark|hdl):|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
+_LOCAL = (
+    r"(?:[^/.:?#]+(?:[/:?#]|$)|\[|(?:10|127|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d"
+    r"|[^/:?#]+\.(?:internal|lan|local|localhost|test)(?:[/:?#]|$))"
+)
+"""Hosts that mean another one in each network, such as those on which sites are built."""
+
+_UNIQUE = re.compile(
+    rf"https?://(?!{_LOCAL})|(?:tag|urn|ghost|info|doi|ark|hdl):|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$",
+    re.IGNORECASE,
+)
 _PATTERN = re.compile(r"headline:([0-9]{1,18})@\S+")
 
 
@@ -42,6 +51,6 @@ def shortened(external_id: str) -> str:
 
 
 def with_source(given: str, source: str) -> str:
-    """`given` with the address of its source, unless it is unique in the world, as addresses and UUIDs are."""
+    """`given` with the address of its source, unless it is unique in the world, as UUIDs and public addresses are."""
     place = re.sub(r"^[a-z]+://(?:www\.)?", "", source.strip().lower()).rstrip("/")
     return given if _UNIQUE.match(given) or not place else f"{place}#{given}"

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
+from articles.exchange.external_id import with_source
 from articles.exchange.outside_times import clear_or_none, in_our_zone, is_missing, parse_time
 from articles.exchange.records import COUNTED, Kind, Record, Refused, Remark, Unreadable
 from articles.exchange.validate import BYLINE, CHANNEL, TITLE
@@ -113,12 +114,13 @@ class Site:
         if hash(guid) not in self.guids or guid.endswith(f"?p={pk}"):
             self.guids[hash(guid)] = pk
 
-    def external_id(self, post: dict[str, str]) -> str:
-        """Its guid, with its number if it is another post's guid."""
+    def ids(self, post: dict[str, str]) -> tuple[str, ...]:
+        """Its guid, with its number if it is another post's; and as former versions stored it, without the site."""
         guid, pk = post.get("guid", ""), post.get("wp:post_id", "")
         if not guid:
-            return f"{self.address.removesuffix('/')}?p={pk}"
-        return guid if self.guids.get(hash(guid), pk) == pk else f"{guid}#post-{pk}"
+            return (f"{self.address.removesuffix('/')}?p={pk}",)
+        found = guid if self.guids.get(hash(guid), pk) == pk else f"{guid}#post-{pk}"
+        return tuple(dict.fromkeys([with_source(found, self.address), found]))
 
     def _add_user(self, user: dict[str, str]) -> None:
         name = plain(user.get("wp:author_display_name", ""))
@@ -218,13 +220,14 @@ def _record(number: int, element: Element, site: Site) -> Record | Remark:
     body = _body(post, custom, site)
     terms = _Terms(element, site)
     date, date_note = _date(post)
-    fields = {**_fields(post, body, site), "publish_at": date} | terms.fields()
+    external_id, *former_ids = site.ids(post)
+    fields = {"external_id": external_id, **_fields(post, body, site), "publish_at": date} | terms.fields()
     fields |= terms.byline(fields["author_name"]) | _ours(custom)
     notes = [*body.notes, *filter(None, [date_note]), *terms.notes(), *_notes(post, custom, element, site)]
     if not fields["title"]:
         fields["title"] = _title(body)
         notes.append(_("has no title; its first words become the headline"))
-    return Record(place, fields, tuple(dict.fromkeys(notes)), is_clean=True)
+    return Record(place, fields, tuple(dict.fromkeys(notes)), former_ids=tuple(former_ids), is_clean=True)
 
 
 def _body(post: dict[str, str], custom: dict[str, str], site: Site) -> Body:
@@ -244,7 +247,6 @@ def _fields(post: dict[str, str], body: Body, site: Site) -> dict[str, object]:
     login = post.get("dc:creator", "")
     email, shown = site.users.get(login, Author("", ""))
     return {
-        "external_id": site.external_id(post),
         "title": plain(post.get("title", "")),
         "slug": unquote(post.get("wp:post_name", "")),
         "summary": plain(post.get("excerpt:encoded", "")),

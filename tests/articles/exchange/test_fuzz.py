@@ -102,7 +102,7 @@ MUTANTS: dict[str, tuple[str, str, Callable[..., object]]] = {
     "restricted posts are public": ("ghost", "articles.exchange.ghost._status", lambda post, _meta: post["status"]),
     "copied ids are one": ("rss", "articles.exchange.feeds._shared", lambda _entries: set()),
     "copied ids of posts are one": (
-        "wxr", "articles.exchange.wordpress.Site.external_id", lambda _site, post: post.get("guid") or "x",
+        "wxr", "articles.exchange.wordpress.Site.ids", lambda _site, post: (post.get("guid") or "x",),
     ),
 }  # fmt: skip
 """A format, what is replaced and by what: each breaks the rule that it names."""

@@ -116,6 +116,21 @@ def test_posts_with_a_copied_guid_are_two_articles(tmp_path: Path) -> None:
     assert Article.objects.get(title="Original").external_id == "https://gazette.example/?p=1"
 
 
+@pytest.mark.parametrize(
+    "guid", ["http://localhost/wordpress/?p=1", "http://127.0.0.1:8080/?p=1", "http://site.local/?p=1", "1701"]
+)
+def test_sites_that_were_built_on_the_same_local_host_share_no_article(tmp_path: Path, guid: str) -> None:
+    ours = post(1, title="Fog").replace("https://gazette.example/?p=1", guid)
+    first = write_wxr(tmp_path / "a.xml", ours)
+    second = tmp_path / "b.xml"
+    second.write_text(first.read_text().replace("gazette.example", "herald.example").replace("Fog", "Market"))
+
+    assert run_import(first).summary == counts(created=1)
+    Article.objects.update(external_id=guid)  # as former versions stored it
+    assert [run_import(file).summary for file in (second, first)] == [counts(created=1), counts(skipped=1)]
+    assert titles() == {"Fog", "Market"}
+
+
 @pytest.mark.parametrize("guid", ["1701", "https://first.example/?p=1"])
 def test_entries_with_a_copied_guid_are_two_articles_in_any_order(tmp_path: Path, guid: str) -> None:
     item = f"<item><title>%s</title><guid>{guid}</guid>{DATED}<description>Text.</description></item>"
