@@ -110,7 +110,7 @@ class AlertViewSet(ScreenViewSet):
         Sent again within a minute, as programs do that got no answer, the response has the same push.
         """
         alert, _nothing = self.get_object(), self.checked(EmptyBody)
-        push = push_now(alert, by=request.user)
+        push = self.if_match(alert, lambda: push_now(alert, by=request.user))
         return Response(PushSerializer(push).data, status=status.HTTP_202_ACCEPTED)
 
     def get_queryset(self) -> QuerySet[Alert]:

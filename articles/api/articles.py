@@ -154,8 +154,9 @@ class DeskArticleViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixin
     @action(detail=True, methods=["post"])
     def duplicate(self, request: Request, pk: int) -> Response:
         """A new draft with its newest text, without its times."""
-        self.checked(EmptyBody)
-        return self.respond_with(publishing.duplicate(self.get_object(), by=request.user).pk, status.HTTP_201_CREATED)
+        article, _nothing = self.get_object(), self.checked(EmptyBody)
+        copy = self.if_match(article, lambda: publishing.duplicate(article, by=request.user))
+        return self.respond_with(copy.pk, status.HTTP_201_CREATED)
 
     @extend_schema(
         operation_id="desk_articles_transitions", summary="What you may do with it now", responses=AllowedSerializer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -165,7 +165,7 @@ class EndpointViewSet(ScreenViewSet):
     def test(self, request: Request, pk: int) -> Response:
         """A worker sends it at once; the log has the answer."""
         endpoint, _nothing = self.get_object(), self.checked(EmptyBody)
-        delivery = send_test(endpoint, by=request.user)
+        delivery = self.if_match(endpoint, lambda: send_test(endpoint, by=request.user))
         return Response(DeliverySerializer(delivery).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -176,10 +176,9 @@ class EndpointViewSet(ScreenViewSet):
     def replay(self, request: Request, pk: int) -> Response:
         """With the same ids as before."""
         endpoint, asked = self.get_object(), self.checked(ReplaySerializer)
-        if "since" in asked:
-            count = replay_since(endpoint, asked["since"], by=request.user)
-        else:
-            count = replay(endpoint, asked["deliveries"], by=request.user)
+        again: Callable[..., int] = replay_since if "since" in asked else replay
+        which = asked["since"] if "since" in asked else asked["deliveries"]
+        count = self.if_match(endpoint, lambda: again(endpoint, which, by=request.user))
         return Response({"count": count}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -190,5 +189,5 @@ class EndpointViewSet(ScreenViewSet):
     def rotate_secret(self, request: Request, pk: int) -> Response:
         """For a day messages are signed with both."""
         endpoint, _nothing = self.get_object(), self.checked(EmptyBody)
-        rotate_secret(endpoint, by=request.user)
+        self.if_match(endpoint, lambda: rotate_secret(endpoint, by=request.user))
         return Response({**self.get_serializer(endpoint).data, "secret": endpoint.secret})

@@ -123,13 +123,15 @@ class UserViewSet(ScreenViewSet):
     def invite(self, request: Request, pk: int) -> Response:
         """By mail, or as a link to hand over."""
         user = self._changeable()
-        return Response(InvitationSerializer({"link": invite(user, by=request.user) if is_invited(user) else ""}).data)
+        link = self.if_match(user, lambda: invite(user, by=request.user) if is_invited(user) else "")
+        return Response(InvitationSerializer({"link": link}).data)
 
     @extend_schema(operation_id="desk_users_end_sessions", summary="End all sessions", request=None)
     @action(detail=True, methods=["post"], url_path="end-sessions")
     def end_sessions(self, request: Request, pk: int) -> Response:
         """The user must log in again everywhere."""
-        end_sessions(self._changeable())
+        user = self._changeable()
+        self.if_match(user, lambda: end_sessions(user))
         return self.respond_with(pk)
 
     @extend_schema(operation_id="desk_users_remove_second_factors", summary="Remove second factors", request=None)
@@ -137,15 +139,20 @@ class UserViewSet(ScreenViewSet):
     def remove_second_factors(self, request: Request, pk: int) -> Response:
         """For a user who has lost them; sessions end."""
         user = self._changeable()
-        remove_second_factors(user)
-        end_sessions(user)
+
+        def remove() -> None:
+            remove_second_factors(user)
+            end_sessions(user)
+
+        self.if_match(user, remove)
         return self.respond_with(pk)
 
     @extend_schema(operation_id="desk_users_unlink", summary="Unlink single sign-on", request=None)
     @action(detail=True, methods=["post"])
     def unlink(self, request: Request, pk: int) -> Response:
         """The next single sign-on with the user's address links the account again."""
-        unlink(self._changeable())
+        user = self._changeable()
+        self.if_match(user, lambda: unlink(user))
         return self.respond_with(pk)
 
     def _changeable(self) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
-from articles.models import ArticleTemplate, Image, ReviewPolicy, SavedView, SensitiveWord, Tag
+from articles.models import Alert, ArticleTemplate, Endpoint, Image, ReviewPolicy, SavedView, SensitiveWord, Tag
 from articles.notes import add_note, reply
 from headline.api.service_accounts import create_service_account
 from tests.articles.factories import make_article, make_channel, make_release
@@ -77,6 +78,18 @@ def test_an_outdated_version_is_never_changed(client: APIClient, changes: dict[s
         after = client.get(address)
         assert changed["ETag"] == after["ETag"] != before["ETag"], path
         assert client.get(address, headers={"If-None-Match": before["ETag"]}).status_code == 200, path
+
+
+def test_nothing_is_done_with_an_outdated_version(client: APIClient) -> None:
+    mei, webhook = User.objects.create_user("mei"), Endpoint.objects.create(url="https://hook.example/")
+    acts = [f"users/{mei.pk}/{name}/" for name in ("invite", "end-sessions", "remove-second-factors", "unlink")]
+    acts += [f"webhooks/{webhook.pk}/{name}/" for name in ("test", "rotate-secret")]
+    alert = Alert.objects.create(article=make_article(), lasts=timedelta(hours=1))
+    acts += [f"alerts/{alert.pk}/push/", f"articles/{alert.article_id}/duplicate/"]
+    replayed = {f"webhooks/{webhook.pk}/replay/": {"since": "2026-01-01T00:00:00Z"}}
+    for path, body in (dict.fromkeys(acts, {}) | replayed).items():
+        stale = client.post(f"{DESK}{path}", body, headers={"If-Match": '"stale"'})
+        assert (stale.status_code, stale.json()["code"]) == (412, "version_changed"), path
 
 
 def test_every_operation_that_changes_a_row_takes_its_version() -> None:
