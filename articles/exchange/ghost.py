@@ -168,13 +168,13 @@ def _status(post: Row, meta: Row) -> str:
 def _date(post: Row) -> str | None:
     """Its time; published posts of old exports may have only that of their creation."""
     dates = [post.get("published_at"), post.get("created_at") if post.get("status") == "published" else None]
-    return next((_moment(date) for date in dates if not is_missing(date)), None)
+    return next((_moment(date) for date in dates if not _is_missing(date)), None)
 
 
 def _moment(value: object) -> str:
     """ISO 8601 with an offset; old exports have milliseconds since 1970, or UTC times without an offset."""
     try:
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and value is not True:
             return (EPOCH + timedelta(milliseconds=value)).isoformat()
         if datetime.fromisoformat(str(value)).tzinfo:
             return str(value)
@@ -188,7 +188,12 @@ def _moment(value: object) -> str:
 
 def _optional(value: object) -> str | None:
     """A time that does not decide what readers see, or None if it is missing or unclear."""
-    return None if is_missing(value) else clear_or_none(_moment(value))
+    return None if _is_missing(value) else clear_or_none(_moment(value))
+
+
+def _is_missing(value: object) -> bool:
+    """Also for zero, which is no time of a post, and for false."""
+    return value == 0 or is_missing(value)
 
 
 def _body(post: Row, meta: Row) -> Rendered:

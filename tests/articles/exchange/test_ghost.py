@@ -47,6 +47,12 @@ def imported(path: Path, *posts: dict[str, Any], **tables: Rows) -> Article:
     return Article.objects.get()
 
 
+@pytest.mark.parametrize("date", [0, 0.0, False, True])
+def test_what_is_no_time_is_not_the_year_1970(tmp_path: Path, date: object) -> None:
+    article = imported(tmp_path, ghost_post(published_at=date, created_at=None))
+    assert (article.status, article.publish_at) == (Status.DRAFT, None)
+
+
 def test_a_post_of_ghost_becomes_an_article(tmp_path: Path) -> None:
     post = ghost_post(
         title="Ships & Tides", slug="ships", custom_excerpt="Short & good.", html="<p>High water.<br>Twice.</p>"
