@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -21,14 +22,18 @@ class Bounded:
     limit: dict[str, int]
 
 
+_IMPOSSIBLE_OFFSET = re.compile(r"[Tt ][\d:.,]{2,24}[+-](?:(?:1[5-9]|[2-9]\d)(?::?\d\d)?|14:?(?!00)\d\d|\d\d:?[6-9]\d)$")
+"""Beyond 14 hours, or of more than 59 minutes, which parsers add to the hours."""
+
+
 class BoundedInstantField(Bounded, serializers.DateTimeField):
-    """A time whose text is short."""
+    """A time whose text is short and whose offset exists."""
 
     limit = {"maxLength": INSTANT_LENGTH}  # noqa: RUF012 (never changed)
 
     def to_internal_value(self, value: Any) -> datetime:
         """The time. Raises `ValidationError`."""
-        if isinstance(value, str) and len(value) > INSTANT_LENGTH:
+        if isinstance(value, str) and (len(value) > INSTANT_LENGTH or _IMPOSSIBLE_OFFSET.search(value)):
             self.fail("invalid", format=humanize_datetime.datetime_formats([ISO_8601]))
         return super().to_internal_value(value)
 
