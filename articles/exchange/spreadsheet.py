@@ -84,14 +84,14 @@ def _columns(heading: list[str]) -> list[str]:
     named = [column for column in columns if column]
     if len(named) != len(set(named)):
         raise Unreadable(_("Two columns have the same name."))
-    return columns
+    return [column or f"#{number}" for number, column in enumerate(columns, start=1)]
 
 
 def _record(place: str, columns: list[str], row: list[str]) -> Record | Remark:
     if len(row) != len(columns):
         message = _("%(found)d cells instead of %(wanted)d; put quotation marks around a cell with a separator in it")
         return Remark(Kind.FAILED, place, message % {"found": len(row), "wanted": len(columns)})
-    return Record(place, {column: cell for column, cell in zip(columns, row, strict=True) if column})
+    return Record(place, dict(zip(columns, row, strict=True)))
 
 
 def _not_decodable(line: int, error: UnicodeDecodeError) -> str:

@@ -226,6 +226,16 @@ def test_a_misspelt_column_refuses_a_spreadsheet_only_if_a_cell_is_filled(tmp_pa
     assert run_import(file).code == 2
 
 
+def test_a_filled_column_without_a_name_is_an_unknown_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    head = "title,status,publish_at,\n"
+    file.write_text(f"{head}A,published,2026-01-01T00:00:00Z,\nB,draft,,x\n", encoding="utf-8")
+    assert run_import(file).remarks == ['note: the unknown field "#4" of 1 record is ignored']
+
+    file.write_text(f"{head}C,9,2026-01-01T00:00:00Z,2126-01-01T00:00:00Z\n", encoding="utf-8")
+    assert (run_import(file).code, Article.objects.count()) == (2, 2)
+
+
 def test_unknown_fields_can_be_accepted(tmp_path: Path) -> None:
     file = write_lines(tmp_path / "a.jsonl", SHOWN | {"embargo_untill": "x"})
 
