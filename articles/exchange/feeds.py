@@ -61,6 +61,7 @@ PLAYERS = {
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 _ATOM_ID = "{http://www.w3.org/2005/Atom}id"
+_ATOM_TITLE = "{http://www.w3.org/2005/Atom}title"
 _ATOM_AUTHOR = "{http://www.w3.org/2005/Atom}author"
 _MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>", re.IGNORECASE)
 
@@ -155,10 +156,12 @@ class Entry:
 
     @property
     def source(self) -> str:
-        """What its guid is unique within: the address of the feed's site, the feed's id, or the entry's host."""
+        """What its guid is unique within: the address of the feed's site, its id, the entry's host, or its name."""
         ids = ((one.findtext(_ATOM_ID) or "").strip() for one in self._feed)
         links = (_link(one) for one in reversed(self._feed))
-        return next(filter(None, [*links, *ids]), "") or "/".join(_link(self._element).split("/")[:3])
+        host = "/".join(_link(self._element).split("/")[:3])
+        names = ((one.findtext("title") or one.findtext(_ATOM_TITLE) or "").strip() for one in reversed(self._feed))
+        return next(filter(None, [*links, *ids, host, self._base, *names]), "")
 
     @property
     def guid(self) -> str:

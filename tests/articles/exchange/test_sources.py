@@ -96,6 +96,19 @@ def test_two_feeds_may_count_alike(tmp_path: Path) -> None:
     assert titles() == {"Fog", "Market"}
 
 
+def test_feeds_that_name_no_site_share_no_article(tmp_path: Path) -> None:
+    item = f"<item><title>%s</title><guid isPermaLink='false'>1701</guid>{DATED}<description>Text.</description></item>"
+    first, second = (rss(item % name, f"<title>All about {name}</title>") for name in ("Fog", "Market"))
+
+    assert import_xml(tmp_path, first).summary == counts(created=1)
+    Article.objects.update(external_id="1701")  # as former versions stored it
+    assert import_xml(tmp_path, second).summary == counts(created=1)
+    assert [import_xml(tmp_path, each).summary for each in (first, second)] == [counts(skipped=1)] * 2
+    third = rss(item % "Tide", "")
+    assert import_xml(tmp_path, third, "--site", "https://third.example").summary == counts(created=1)
+    assert titles() == {"Fog", "Market", "Tide"}
+
+
 def test_a_repeat_finds_what_a_former_version_imported_under_the_bare_guid(tmp_path: Path) -> None:
     item = f"<item><title>Fog</title><guid>1701</guid>{DATED}<description>%s</description></item>"
     import_xml(tmp_path, rss(item % "Text."))
