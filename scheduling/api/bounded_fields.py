@@ -22,7 +22,9 @@ class Bounded:
     limit: dict[str, int]
 
 
-_IMPOSSIBLE_OFFSET = re.compile(r"[Tt ][\d:.,]{2,24}[+-](?:(?:1[5-9]|[2-9]\d)(?::?\d\d)?|14:?(?!00)\d\d|\d\d:?[6-9]\d)$")
+_IMPOSSIBLE_OFFSET = re.compile(
+    r"[Tt ][\d:.,]{2,24}[+-](?:(?:1[5-9]|[2-9]\d)(?::?\d\d)?|14:?(?!00)\d\d|\d\d:?[6-9]\d)$"
+)
 """Beyond 14 hours, or of more than 59 minutes, which parsers add to the hours."""
 
 

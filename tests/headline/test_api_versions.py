@@ -87,7 +87,8 @@ def test_nothing_is_done_with_an_outdated_version(client: APIClient) -> None:
     alert = Alert.objects.create(article=make_article(), lasts=timedelta(hours=1))
     acts += [f"alerts/{alert.pk}/push/", f"articles/{alert.article_id}/duplicate/"]
     replayed = {f"webhooks/{webhook.pk}/replay/": {"since": "2026-01-01T00:00:00Z"}}
-    for path, body in (dict.fromkeys(acts, {}) | replayed).items():
+    bodies: dict[str, dict[str, str]] = dict.fromkeys(acts, {})
+    for path, body in (bodies | replayed).items():
         stale = client.post(f"{DESK}{path}", body, headers={"If-Match": '"stale"'})
         assert (stale.status_code, stale.json()["code"]) == (412, "version_changed"), path
 
