@@ -19,6 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models import Exists, Min, OuterRef, Q
+from django.db.models.functions import Left
 from django.utils.translation import gettext, override
 
 from articles import sending
@@ -41,9 +42,12 @@ PAUSES = (
     *(hours * _HOURS for hours in (2, 5, 10, 14, 20, 24)),
 )
 """After each failed attempt, as in Standard Webhooks; three days in all."""
+_AT_MOST = PAUSES[2]  # for what failed when its receiver came back
 _JITTER = 0.2
 _LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
-_AWAY = (429, 502, 503, 504)  # answers that say nothing of the event
+_WAS_AWAY = Q(attempts=0) | Q(code__isnull=True) | Q(code__in=(429, 502, 503, 504))
+"""Without an answer that says something of the event."""
+_ABOUT = 3  # letters of a kind that tell what an object is: an article, a release, a front
 
 MAIL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
 """How long an endpoint fails before its owner gets a mail, and before it is disabled."""
@@ -187,17 +191,18 @@ _READ = (
 def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
     """The next deliveries that are due: of each object only the first, so that no later one overtakes it.
 
-    While the receiver is away, not even when the first one waits for its next attempt.
+    Not even when the first one waits for its next attempt, unless a receiver that takes others has refused it.
     """
-    now = read_database_clock()
-    due = endpoint.deliveries.pending().filter(due_at__lte=now).select_related("event").only(*_READ)
-    if endpoint.failing_since:
-        earlier = endpoint.deliveries.pending().filter(object_id=OuterRef("object_id"), pk__lt=OuterRef("pk"))
-        due = due.exclude(Exists(earlier))
+    now, pending = read_database_clock(), endpoint.deliveries.pending().annotate(about=Left("event__kind", _ABOUT))
+    earlier = pending.filter(
+        object_id=OuterRef("object_id"), about=OuterRef("about"), event__seq__lt=OuterRef("event__seq")
+    )
+    if not endpoint.failing_since:
+        earlier = earlier.filter(_WAS_AWAY)
+    due = pending.filter(~Exists(earlier), due_at__lte=now).select_related("event").only(*_READ)
     first: dict[Any, Delivery] = {}
     for one in due.order_by("due_at", "pk")[: size + _SPARE]:
-        kind = one.event.kind.partition(".")[0] if one.event else ""
-        first.setdefault((kind, one.object_id if one.event else one.pk), one)
+        first.setdefault((one.about, one.object_id if one.event else one.pk), one)
     return list(first.values())[:size]
 
 
@@ -250,12 +255,14 @@ def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]])
 def _wait_no_longer(endpoint: Endpoint, now: datetime) -> None:
     """Let what waits since the receiver was away be sent next, in the order of the events.
 
-    Not what it has refused itself, nor what failed just now: they would use up their attempts at each success.
+    Not what it has refused itself, nor what failed just now: they would use up their attempts at each success. But
+    what follows such a one, such as a retraction, waits for it, and no longer than half an hour.
     """
     waiting = endpoint.deliveries.pending()
     least = waiting.aggregate(at=Min("due_at"))["at"]
-    was_away = waiting.filter(Q(code__isnull=True) | Q(code__in=_AWAY)).exclude(sent_at__gte=now)
-    was_away.update(due_at=min(least or now, now))
+    was_away = waiting.filter(_WAS_AWAY)
+    was_away.filter(sent_at__gte=now, due_at__gt=now + _AT_MOST).update(due_at=now + _AT_MOST)
+    was_away.exclude(sent_at__gte=now).update(due_at=min(least or now, now))
 
 
 def _noted(message: EndpointMessage, answer: Reply, now: datetime) -> list[Any]:

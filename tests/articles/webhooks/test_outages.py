@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +10,11 @@ import pytest
 from django.db.models import F
 
 from articles import publishing
-from articles.models import Delivery, Endpoint
-from tests.articles.factories import APPROVED, make_article, make_editor
+from articles.audit import NewEvent, write_events
+from articles.distribution import catch_up
+from articles.models import Delivery, Endpoint, Event
+from articles.webhooks import replay_since
+from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
 from tests.articles.webhooks.outages import Newsroom, retracted
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 from tests.harness import free_port
@@ -71,6 +74,84 @@ def test_a_receiver_that_is_back_gets_at_once_what_waits_for_a_later_attempt(rec
     drain()
     assert sorted(receiver.ids) == ["evt_1", "evt_2", "evt_3"]
     assert receiver.ids.index("evt_1") < receiver.ids.index("evt_2")
+
+
+def answer_by(statuses: dict[str, int]) -> Callable[[Any], None]:
+    """Answer these events so, and take the others."""
+
+    def answer(handler: Any) -> None:
+        handler.send_response(statuses.get(handler.headers["webhook-id"], 200))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer
+
+
+def test_no_event_overtakes_an_earlier_one_of_its_object_for_which_a_receiver_was_too_busy(receiver: Receiver) -> None:
+    alice = make_editor()
+    make_endpoint(receiver.url)
+    bridge = make_article("Bridge", status=APPROVED)
+    receiver.answer = answer_by({"evt_1": 503})
+    for article in (bridge, make_article("Harbour", status=APPROVED)):
+        publishing.publish_now(article, by=alice)
+    drain()
+    assert Endpoint.objects.get().failing_since is None, "it has taken one of the two"
+    publishing.unpublish(bridge, by=alice)
+    drain()
+    assert sorted(receiver.ids) == ["evt_1", "evt_2"]
+    receiver.answer = 200
+    let_pass(MINUTE)
+    drain()
+    assert receiver.ids[2:] == ["evt_1", "evt_3"]
+
+
+def test_what_follows_an_event_that_failed_as_its_receiver_came_back_waits_half_an_hour_at_most(
+    receiver: Receiver,
+) -> None:
+    alice = make_editor()
+    make_endpoint(receiver.url)
+    bridge = make_article("Bridge", status=APPROVED)
+    publishing.publish_now(bridge, by=alice)
+    receiver.answer = 503
+    drain()
+    Delivery.objects.update(attempts=6)
+    let_pass(MINUTE)
+    publishing.publish_now(make_article("Harbour", status=APPROVED), by=alice)
+    receiver.answer = answer_by({"evt_1": 503})
+    drain()
+    publishing.retract(bridge, by=alice, notice="Wrong")
+    receiver.answer = 200
+    let_pass(31 * MINUTE)
+    receiver.requests.clear()
+    drain()
+    assert receiver.ids == ["evt_1", "evt_3"]
+    assert set(receiver.kinds) == {"article.retracted"}
+
+
+def test_objects_of_two_kinds_with_one_number_do_not_wait_for_each_other(receiver: Receiver) -> None:
+    make_endpoint(receiver.url)
+    article = make_article("Bridge", status=APPROVED)
+    publishing.publish_now(article, by=make_editor())
+    receiver.answer = 503
+    drain()
+    receiver.answer = 200
+    write_events([NewEvent(Event.Kind.RELEASE_PUBLISHED, article.pk)])
+    drain()
+    assert receiver.ids == ["evt_1", "evt_2", "evt_1"]
+
+
+def test_events_that_are_sent_again_come_in_their_order_though_the_webhook_is_newer(receiver: Receiver) -> None:
+    alice = make_editor()
+    article = make_article("Bridge", status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    make_endpoint(receiver.url, position=catch_up().sequence)
+    manager = make_user("bob", "manage_webhooks")
+    publishing.unpublish(article, by=alice)
+    drain()
+    for _time in range(2):
+        replay_since(Endpoint.objects.get(), soon(hours=-1), by=manager)
+        drain()
+    assert receiver.ids == ["evt_2", "evt_1", "evt_2", "evt_1", "evt_2"]
 
 
 def test_what_a_receiver_refuses_keeps_its_pauses_while_others_are_taken(receiver: Receiver) -> None:
