@@ -202,7 +202,7 @@ def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
     due = pending.filter(~Exists(earlier), due_at__lte=now).select_related("event").only(*_READ)
     first: dict[Any, Delivery] = {}
     for one in due.order_by("due_at", "pk")[: size + _SPARE]:
-        first.setdefault((one.about, one.object_id if one.event else one.pk), one)
+        first.setdefault((one.event.kind[:_ABOUT], one.object_id) if one.event else one.pk, one)
     return list(first.values())[:size]
 
 
