@@ -154,6 +154,16 @@ def _trigger(vendor: str, name: str, event: str, table: str, condition: str, act
     return f"{on} FOR EACH ROW BEGIN IF {condition} THEN {action} END IF; END"
 
 
+# What readers saw is known from after the last event that was pruned
+
+
+def pruning(vendor: str) -> Iterator[str]:
+    """Note with the sequencer's row up to when events were deleted, whoever deletes them."""
+    is_older = "(pruned_until IS NULL OR pruned_until < OLD.numbered_at)"
+    note = f"UPDATE articles_feedhead SET pruned_until = OLD.numbered_at WHERE {is_older};"
+    yield _trigger(vendor, "feed_event_delete", "DELETE", "articles_event", "OLD.numbered_at IS NOT NULL", note)
+
+
 # Migrations
 
 
@@ -164,6 +174,7 @@ def all_triggers(vendor: str, texts: Collection[str]) -> dict[str, str]:
         *audit_guard_of_replace(vendor),
         *taggings(vendor, GOES_LIVE_AT),
         *feed(vendor, texts),
+        *pruning(vendor),
     ]
     return {name_of(one): one for one in statements}
 

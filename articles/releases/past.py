@@ -1,7 +1,7 @@
 """Reading what readers saw at a past instant: the rows of a request, with the events since then undone.
 
-Events say when something changed for readers, and to which revision; they are stored for `EVENT_DAYS`. Fronts need
-nothing of this: their versions stay, and the query chooses the one of the instant.
+Events say when something changed for readers, and to which revision, until they are pruned. Fronts need nothing of
+this: their versions stay, and the query chooses the one of the instant.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 
-from django.conf import settings
-from django.db.models import F, Min, Q, QuerySet, Window
+from django.db.models import F, Max, Min, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from articles.audit import APPROVED, Action
 from articles.distribution import LEADS_TO, catch_up
 from articles.exceptions import TooMany
-from articles.models import Article, AuditEntry, Correction, Event, Release, Revision
+from articles.models import FEED_EPOCH, Article, AuditEntry, Correction, Event, Release, Revision
 from articles.releases.due import Composition, composed, plan_of_due
 from articles.workflow import Transition
 from scheduling.database import among
@@ -42,11 +41,16 @@ class Past:
     unknown: int = 0
 
 
-def recorded_since(now: datetime) -> datetime:
-    """From when on all events are still there; the latest are entered first."""
-    catch_up()
-    first = Event.objects.aggregate(first=Min("numbered_at"))["first"] or now
-    return max(first, now - timedelta(days=settings.EVENT_DAYS))
+def recorded_since(now: datetime, moment: datetime) -> datetime:
+    """From when on, as far as `moment` is concerned, all events are still there; the latest are entered first."""
+    head = catch_up()
+    restored = datetime.fromtimestamp(head.sequence // FEED_EPOCH, tz=UTC)  # a restored backup begins an epoch
+    of_backup = Max("numbered_at", filter=Q(numbered_at__lt=restored))
+    found = Event.objects.aggregate(first=Min("numbered_at"), of_backup=of_backup)
+    if found["of_backup"] and found["of_backup"] <= moment < restored:  # what followed, that backup does not have
+        return restored
+    first = found["first"] or now
+    return max(first, head.pruned_until or first)
 
 
 def past_changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:

@@ -215,7 +215,7 @@ def _instant_in(text: str) -> datetime:
         raise NoInstant(_("The time lies outside the years 1000 to 9999.")) from error
     except (NoTimeZone, ValueError) as error:
         raise NoInstant(_("Give a time such as 2026-11-27T07:00.")) from error
-    if moment < (now := read_database_clock()) and moment < (since := recorded_since(now)):
+    if moment < (now := read_database_clock()) and moment < (since := recorded_since(now, moment)):
         text = _("What readers saw before %(time)s is not recorded; choose a later time.")
         raise NoInstant(text % {"time": format_time_exactly(since)})
     return moment
@@ -224,7 +224,7 @@ def _instant_in(text: str) -> datetime:
 def _reading(request: HttpRequest, moment: datetime) -> Reading:
     now, recorded = read_database_clock(), None
     if moment < now:
-        recorded = recorded_since(now)
+        recorded = recorded_since(now, moment)
         previous, following = past_changes_beside(moment, since=recorded)
     else:
         previous, following = changes_beside(moment, since=now)
