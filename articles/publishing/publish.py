@@ -90,12 +90,13 @@ def retract(article: Article, *, by: Actor, notice: str) -> None:
     with transition(Transition.RETRACT, article, by=by) as context:
         was_live = article.status == Status.PUBLISHED
         set_target_status(Transition.RETRACT, article)
-        text = context.notes.details["notice"] = notice.strip()[:RETRACTION_NOTICE_LENGTH]
+        values = {"retraction_notice": notice.strip()[:RETRACTION_NOTICE_LENGTH]}
         if needs_second_person():
             article.retraction_notice = ""
-            propose(article, {"retraction_notice": text}, name=article.title, by=by)
+            propose(article, values, name=article.title, by=by)
+            context.notes.details["values"] = values
         else:
-            article.retraction_notice = text
+            article.retraction_notice = context.notes.details["notice"] = values["retraction_notice"]
         article.publish_at = article.publish_at if article.published_at else None
         context.notes.details |= _discarded(article)
         drop_update(article)

@@ -169,6 +169,10 @@ class Composition:
         """An article that readers did not see."""
         self._change(self._articles, article.pk, status=status)
 
+    def show_retractions(self, texts: Mapping[int, str]) -> None:
+        """Retracted articles of which readers saw these texts."""
+        self._articles["retraction_notice"] |= texts
+
     def change_release(self, pk: int, status: Release.Status) -> None:
         """A release that had this status."""
         self._change(self._releases, pk, status=status)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from articles.audit import APPROVED, Action
 from articles.distribution import LEADS_TO, catch_up
 from articles.exceptions import TooMany
-from articles.models import FEED_EPOCH, Article, AuditEntry, Correction, Event, Release, Revision
+from articles.models import FEED_EPOCH, Article, AuditEntry, Correction, Event, ProposedChange, Release, Revision
 from articles.releases.due import Composition, composed, plan_of_due
 from articles.workflow import Transition
 from scheduling.database import among
@@ -96,17 +96,42 @@ def _undo_articles(plan: Composition, moment: datetime) -> Past:
     articles |= Article.objects.in_bulk(texts)  # with their bodies, which are compared
     plan.hide_corrections(corrections.filter(published_at__gt=moment).values_list("pk", flat=True))
     noted = {*corrections.filter(published_at__lte=moment).values_list("revision", flat=True)}
+    retracted = {pk for pk, state in states.items() if state == State.RETRACTED}
+    shown = _retraction_texts(retracted, moment)
+    plan.show_retractions(shown)
     for pk, article in articles.items():
         if states[pk] != State.LIVE:
-            was_retracted = states[pk] == State.RETRACTED
-            plan.hide_article(article, Status.RETRACTED if was_retracted else Status.UNPUBLISHED)
+            plan.hide_article(article, Status.RETRACTED if pk in retracted else Status.UNPUBLISHED)
             continue
         text = texts.get(pk)
         since = _shown_since(article, published.get(pk) or before.get(pk), moment)
         plan.show_article(article, text, since=since, changed=changed.get(pk))
         if text is not None and text.correction and text.pk not in noted:  # it was rolled back since
             plan.add_correction(text)
-    return Past(unknown=len(live) - len(texts))
+    return Past(unknown=len(live) - len(texts) + len(retracted - shown.keys()))
+
+
+def _retraction_texts(retracted: Collection[int], moment: datetime) -> dict[int, str]:
+    """What readers saw of these retracted articles and others approved since; "" for the standard text.
+
+    Under the two-person rule an entry has none, but the next approval.
+    """
+    approved_since = Article.objects.retracted().filter(updated_at__gt=moment).values_list("pk", flat=True)
+    entries = AuditEntry.objects.filter(
+        article_id__in=among({*retracted, *approved_since}), action=Transition.RETRACT, at__lte=moment
+    )
+    last = {one.article_id or 0: (one.at, one.details.get("notice")) for one in entries.order_by("pk")}
+    proposed = {pk: at for pk, (at, notice) in last.items() if notice is None}
+    shown = {pk: notice or "" for pk, (_at, notice) in last.items()}
+    if proposed:
+        approvals = AuditEntry.objects.filter(
+            action=Action.APPROVE_CHANGE, at__gt=min(proposed.values()), at__lte=moment
+        )
+        for at, details in approvals.order_by("pk").values_list("at", "details"):
+            pk = int(details["subject"]) if details["about"] == ProposedChange.Subject.ARTICLE else 0
+            if pk in proposed and at > proposed[pk]:
+                shown[pk] = details["values"].get("retraction_notice", shown[pk])
+    return shown
 
 
 def _first_since(moment: datetime) -> dict[int, Event]:

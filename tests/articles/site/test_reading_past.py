@@ -15,14 +15,15 @@ from django.test import Client
 
 from articles import publishing, releases
 from articles.distribution import catch_up_completely
-from articles.models import Article, Event, ReleaseMember, Revision
+from articles.models import Article, Event, ProposedChange, ReleaseMember, Revision
 from articles.publishing.revisions import pinned
+from articles.review import approve_change, comparisons, version_of_change
 from articles.webhooks import prune_events
 from headline.backup import past_due
 from headline.backup.archive import Manifest
 from scheduling.database import read_database_clock
 from scheduling.workers.worker import Worker
-from tests.articles.factories import EARLY, make_front, make_release, make_user, soon
+from tests.articles.factories import EARLY, make_editor, make_front, make_release, make_user, soon
 from tests.articles.releases.test_by_clock import Newsroom, differences, seen
 from tests.articles.site.test_reading import at, desk_of, previewed
 
@@ -103,13 +104,60 @@ def test_between_the_changes_of_one_article_each_of_its_states_is_shown(newsroom
     assert titles == [["Old headline"], ["Second headline"], ["Third headline"], ["Page not found"]]
 
 
-def test_a_retraction_that_was_undone_is_shown(newsroom: Newsroom) -> None:
-    address = newsroom.old.get_absolute_url()
-    publishing.retract(newsroom.old, by=newsroom.irene, notice="It was wrong.")
-    moment = read_database_clock()
-    publishing.undo_retraction(newsroom.old, by=newsroom.irene)
+def notice_at(desk: Client, article: Article, moment: datetime) -> str:
+    page = desk.get(at(article.get_absolute_url(), moment))
+    assert page.status_code == 410
+    (notice,) = re.findall(r'<div class="prose"><p>(.*?)</p>', page.text)
+    assert desk.get(at(f"/api/v1/articles/{article.pk}/", moment)).status_code == 410
+    return str(notice)
+
+
+STANDARD = "The newsroom has retracted this article."
+
+
+def test_a_retraction_that_was_undone_is_shown_with_its_notice(newsroom: Newsroom) -> None:
+    moments, by, article = list[datetime](), newsroom.irene, newsroom.old
+    for notice in ("First notice", "Second notice"):
+        publishing.retract(article, by=by, notice=notice)
+        moments.append(read_database_clock())
+        publishing.undo_retraction(article, by=by)
+        publishing.republish(article, by=by)
+    publishing.unpublish(article, by=by)
     desk = desk_of(newsroom)
-    assert [desk.get(at(address, then)).status_code for then in (moment, read_database_clock())] == [410, 404]
+    assert desk.get(at(article.get_absolute_url(), read_database_clock())).status_code == 404
+    assert [notice_at(desk, article, moment) for moment in moments] == ["First notice", "Second notice"]
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+def test_a_notice_that_waited_for_another_person_is_shown_from_its_approval_on(
+    newsroom: Newsroom, settings: Any, is_undone: bool
+) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    publishing.retract(newsroom.old, by=newsroom.irene, notice="It was wrong.")
+    publishing.retract(newsroom.other, by=newsroom.irene, notice="Never approved.")
+    catch_up_completely()
+    moments = [read_database_clock()]
+    change = ProposedChange.objects.of(ProposedChange.Subject.ARTICLE, newsroom.old.pk).get()
+    approve_change(change.pk, version=version_of_change(comparisons(change)), by=make_editor("bob"))
+    moments.append(read_database_clock())
+    if is_undone:
+        for article in (newsroom.old, newsroom.other):
+            article.refresh_from_db()
+            publishing.undo_retraction(article, by=newsroom.irene)
+    desk = desk_of(newsroom)
+    assert [notice_at(desk, newsroom.old, moment) for moment in moments] == [STANDARD, "It was wrong."]
+    assert [notice_at(desk, newsroom.other, moment) for moment in moments] == [STANDARD, STANDARD]
+
+
+def test_a_notice_that_came_with_an_import_and_was_undone_is_said_to_be_unknown(newsroom: Newsroom) -> None:
+    Article.objects.filter(pk=newsroom.old.pk).update(status=Article.Status.RETRACTED, retraction_notice="Imported.")
+    catch_up_completely()
+    moment, desk = read_database_clock(), desk_of(newsroom)
+    assert notice_at(desk, newsroom.old, moment) == "Imported."
+    newsroom.old.refresh_from_db()
+    publishing.undo_retraction(newsroom.old, by=newsroom.irene)
+    assert notice_at(desk, newsroom.old, moment) == STANDARD
+    assert "is not recorded" in desk.get(at(newsroom.old.get_absolute_url(), moment)).text
 
 
 def test_the_bar_says_that_it_is_the_past_since_when_that_is_recorded_and_leads_to_changes(newsroom: Newsroom) -> None:
