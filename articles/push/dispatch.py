@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ _LOOK = 1.0  # seconds between two looks
 _AT_ONCE = 16  # requests to one push service
 _LARGEST_CHUNK = 128  # messages to a quick service that are written to the ledger at once, and in doubt if it dies then
 _QUICK = 0.5  # seconds for a chunk
+_LONGEST_CHUNK = 1.0  # seconds after which no request begins, so that the lease outlasts those that have begun
+_TURN = 20.0  # seconds after which a service makes room for what waits for others
 _HOSTS = 8  # push services at once
 _PAUSES = (timedelta(seconds=5), timedelta(seconds=30), timedelta(minutes=5))
 """After each refusal that may pass; a service may ask for a longer one."""
@@ -74,20 +77,22 @@ def due_pushes() -> list[int]:
 def serve(push: Push, stopping: Ending) -> None:
     """Send what is due of a leased push, to all its services at once, and say when it goes on or that it is over."""
 
-    def run(host: str) -> None:
+    def run(host: str) -> bool:
         try:
             with incidents.watch(logger, "push service", "pushes to it are sent later"):
-                _serve_host(push, host, stopping)
+                return _serve_host(push, host, stopping)
         except Exception:  # it is logged
             logger.debug("a push waits")
         finally:
             connections.close_all()
+        return False
 
+    has_more = False
     try:
         with ThreadPoolExecutor(_HOSTS, thread_name_prefix="push service") as pool:
-            list(pool.map(run, _hosts(push)))
+            has_more = any(list(pool.map(run, _hosts(push))))
     finally:
-        _finish(push, stopping)
+        _finish(push, stopping, has_more=has_more)
 
 
 def _new(push: Push, now: datetime) -> PushSubscriptionQuerySet:
@@ -110,13 +115,13 @@ def _hosts(push: Push) -> list[str]:
 
 
 @retried
-def _finish(push: Push, stopping: Ending) -> None:
+def _finish(push: Push, stopping: Ending, *, has_more: bool) -> None:
     now = read_database_clock()
     if stopping.is_set():
         sending.give_back(push)
         return
     waiting = PushMessage.objects.filter(push=push, state=MessageState.WAITING)
-    next_at = waiting.aggregate(at=Min("due_at"))["at"]
+    next_at = now if has_more else waiting.aggregate(at=Min("due_at"))["at"]
     if next_at is None and _new(push, now).exists():
         next_at = now + _REST  # a service that was silent
     values: dict[str, Any] = _counts(push)
@@ -139,14 +144,15 @@ def _counts(push: Push) -> dict[str, int]:
 # Sending to one push service
 
 
-def _serve_host(push: Push, host: str, stopping: Ending) -> None:
-    silent, after, size = 0, 0, _AT_ONCE
+def _serve_host(push: Push, host: str, stopping: Ending) -> bool:
+    """Send to one service until nothing more is due, or its turn is over: then there may be more."""
+    silent, after, size, end = 0, 0, _AT_ONCE, time.monotonic() + _TURN
     first = PushSubscription.objects.filter(host=host).values_list("endpoint", flat=True).first()
     try:
         target = target_of(first or "")
     except TargetRefused:  # the environment allowed it before
         _refuse(push, host)
-        return
+        return False
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="push") as pool:
         lines = [PinnedConnection(target, repeats=False) for _ in range(_AT_ONCE)]
         try:
@@ -155,29 +161,37 @@ def _serve_host(push: Push, host: str, stopping: Ending) -> None:
                 alert = _still(push)
                 chunk, after = _next(push, host, size, after) if alert is not None else ([], after)
                 if alert is None or not chunk:
-                    return
+                    return False
                 began = time.monotonic()
                 replies = _post_all(push, alert, chunk, lines, pool, origin)
                 _note(push, chunk, replies)
                 # The state is read before each chunk, so one for a slow service has few messages.
-                quick = _QUICK / (time.monotonic() - began) * len(chunk)
+                quick = _QUICK / (time.monotonic() - began) * sum(reply is not None for reply in replies)
                 size = max(_AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
-                silent = 0 if any(reply.code for reply in replies) else silent + 1
+                silent = silent + 1 if _is_silent(replies) else 0
+                if time.monotonic() >= end:
+                    return silent < _SILENT
                 stopping.make_room()
         finally:
             for line in lines:
                 line.close()
+    return False
+
+
+def _is_silent(replies: Sequence[Reply | None]) -> bool:
+    codes = [reply.code for reply in replies if reply is not None]
+    return bool(codes) and not any(codes)
 
 
 def _still(push: Push) -> Alert | None:
-    """Renew the lease, and read whether the alert may still be sent; else it is cancelled."""
+    """Read whether the alert may still be sent; else it is cancelled."""
     now = read_database_clock()
-    own = sending.held(push).filter(state=State.SENDING)
-    if now >= push.created_at + TTL or not sending.renew(own, now):
+    if now >= push.created_at + TTL:
         return None
     alert = Alert.objects.select_related("article").filter(pushes=push.pk).first()
     reason = Push.Reason.OFF if alert is None else why_not(alert, now)
     if reason:
+        own = sending.held(push).filter(state=State.SENDING)
         own.update(state=State.CANCELLED, reason=reason, ended_at=now)
         return None
     return alert
@@ -196,9 +210,12 @@ class _Sent:
 def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], int]:
     """Write the ledger for the next messages to a service: none while it has asked for a pause.
 
-    And the last subscription that it has: the next ones are `after` it, so that no chunk reads all before again.
+    And the last subscription that it has: the next ones are `after` it, so that no chunk reads all before again. The
+    lease is renewed, and locked with it: of two processes one writes, though the other stood still for long.
     """
     now = read_database_clock()
+    if not sending.renew(sending.held(push).filter(state=State.SENDING), now):
+        return [], after
     waiting = PushMessage.objects.filter(state=MessageState.WAITING, subscription__host=host)
     if waiting.filter(push__state=State.SENDING, code=429, due_at__gt=now).exists():
         return [], after
@@ -230,7 +247,8 @@ def _post_all(
     lines: Sequence[PinnedConnection],
     pool: ThreadPoolExecutor,
     origin: str,
-) -> list[Reply]:
+) -> list[Reply | None]:
+    """What came back; None for those that were not sent: the service is slow, or has asked for a pause."""
     said = json.dumps(message_of(alert, push), ensure_ascii=False)
     headers = {
         "Authorization": authorization(origin),
@@ -243,13 +261,19 @@ def _post_all(
     free: SimpleQueue[PinnedConnection] = SimpleQueue()
     for line in lines:
         free.put(line)
+    end, paused = time.monotonic() + _LONGEST_CHUNK, threading.Event()
 
-    def post(one: _Sent) -> Reply:
+    def post(one: _Sent) -> Reply | None:
         known = one.subscription
         line = free.get()
         try:
+            if paused.is_set() or time.monotonic() > end:
+                return None
             path = target_of(known.endpoint).path
-            return line.post(encrypt(said, known.p256dh, known.auth), headers, path=path)
+            reply = line.post(encrypt(said, known.p256dh, known.auth), headers, path=path)
+            if reply.code == 429:
+                paused.set()
+            return reply
         except ValueError as error:
             return Reply(0, code=None, error=type(error).__name__, is_unsent=True)
         finally:
@@ -274,12 +298,18 @@ def message_of(alert: Alert, push: Push) -> dict[str, Any]:
 
 
 @retried
-def _note(push: Push, chunk: Sequence[_Sent], replies: Sequence[Reply]) -> None:
+def _note(push: Push, chunk: Sequence[_Sent], replies: Sequence[Reply | None]) -> None:
     """Store what became of messages; subscriptions that are gone are deleted, with their rows."""
     now = read_database_clock()
-    gone = [one.subscription.pk for one, reply in zip(chunk, replies, strict=True) if reply.code in _GONE]
-    rows = [_noted(one, reply, now) for one, reply in zip(chunk, replies, strict=True) if reply.code not in _GONE]
-    update_by_ids(PushMessage, ("state", "code", "due_at"), rows)
+    sent = [(one, reply) for one, reply in zip(chunk, replies, strict=True) if reply is not None]
+    gone = [one.subscription.pk for one, reply in sent if reply.code in _GONE]
+    rows = [_noted(one, reply, now) for one, reply in sent if reply.code not in _GONE]
+    # What was not sent is next, unless the service is silent or has asked for a pause.
+    asked = [due_at for _pk, _state, _attempts, code, due_at in rows if code == 429 and due_at]
+    again = now + _REST if _is_silent(replies) else max(asked, default=now)
+    unsent = [one for one, reply in zip(chunk, replies, strict=True) if reply is None]
+    rows += [[one.pk, MessageState.WAITING, one.attempts - 1, None, again] for one in unsent]
+    update_by_ids(PushMessage, ("state", "attempts", "code", "due_at"), rows)
     if gone:
         PushSubscription.objects.filter(pk__in=gone).delete()
         Push.objects.filter(pk=push.pk).update(gone=F("gone") + len(gone))
@@ -287,15 +317,15 @@ def _note(push: Push, chunk: Sequence[_Sent], replies: Sequence[Reply]) -> None:
 
 def _noted(one: _Sent, reply: Reply, now: datetime) -> list[Any]:
     if reply.is_success:
-        return [one.pk, MessageState.ACCEPTED, reply.code, None]
+        return [one.pk, MessageState.ACCEPTED, one.attempts, reply.code, None]
     if reply.code is None and not reply.is_unsent:
-        return [one.pk, MessageState.DOUBTFUL, None, None]
+        return [one.pk, MessageState.DOUBTFUL, one.attempts, None, None]
     may_pass = reply.code is None or reply.code == 429 or reply.code >= 500
     if not may_pass or one.attempts > len(_PAUSES):
-        return [one.pk, MessageState.FAILED, reply.code, None]
+        return [one.pk, MessageState.FAILED, one.attempts, reply.code, None]
     pause = _PAUSES[one.attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 (spreads retries, not security)
     asked = timedelta(seconds=min(reply.retry_after or 0, TTL.total_seconds()))
-    return [one.pk, MessageState.WAITING, reply.code, now + max(pause, asked)]
+    return [one.pk, MessageState.WAITING, one.attempts, reply.code, now + max(pause, asked)]
 
 
 @retried

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, time, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +23,12 @@ from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
 from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
 from articles.push import PushRefused, is_quiet, new_key, prune_pushes, public_key, push_now
-from articles.push.dispatch import _hosts, _next
+from articles.push.dispatch import _hosts, _next, _still, serve, take
+from articles.push.plan import plan
 from articles.review import approve_change, comparisons, version_of_change
 from articles.sending import LEASE
 from articles.webhooks.send import PinnedConnection
+from scheduling.registry import Ending
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.fronts.composing import client_of
 from tests.articles.push.services import Browser, PushService, claims_of, push_due, serving
@@ -264,6 +267,26 @@ def test_services_are_obeyed(service: PushService) -> None:
     assert (push.state, push.accepted, push.failed, push.gone, push.doubtful) == (State.SENT, 1, 2, 2, 0)
 
 
+def test_a_service_that_asks_for_a_pause_amid_a_chunk_gets_it_at_once(
+    service: PushService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    monkeypatch.setattr("articles.push.dispatch._QUICK", 1000)
+    alice = make_editor()
+    for name in "abcd":
+        subscribed(service, name)
+    service.answers, service.headers = {"/b": 429}, {"Retry-After": "1200"}
+    publish(armed(alice, lasts=timedelta(hours=1)), alice)
+    push_due()
+    assert service.paths == ["/a", "/b"]
+    push = Push.objects.get()
+    assert push.due_at - push.created_at >= timedelta(minutes=20)
+    service.answers = {}
+    later()
+    push_due()
+    assert service.paths == ["/a", "/b", "/b", "/c", "/d"]
+
+
 def test_a_service_that_asks_for_a_pause_gets_it_whole(service: PushService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
     alice = make_editor()
@@ -283,6 +306,112 @@ def test_a_service_that_asks_for_a_pause_gets_it_whole(service: PushService, mon
     push_due()
     assert service.paths == ["/a", "/a", "/b"]
     assert Push.objects.get().accepted == 2
+
+
+class SlowService:
+    """A service whose requests take no time until it is slow, by a clock of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        self.is_slow = False
+        self.requests: list[int] = [0]  #: in each chunk
+        self._now = 0.0
+        post, following = PinnedConnection.post, _next
+
+        def post_slowly(line: PinnedConnection, *args: Any, **options: Any) -> Any:
+            if line._target.host_header in name:
+                self.requests[-1] += 1
+                self._now += 13 if self.is_slow else 0
+            return post(line, *args, **options)
+
+        def note_and_read(push: Push, host: str, *args: Any) -> Any:
+            if host in name:
+                self.requests.append(0)
+            return following(push, host, *args)
+
+        def monotonic() -> float:
+            self._now += 0.001
+            return self._now
+
+        monkeypatch.setattr(PinnedConnection, "post", post_slowly)
+        monkeypatch.setattr("articles.push.dispatch._next", note_and_read)
+        monkeypatch.setattr("articles.push.dispatch.time", SimpleNamespace(monotonic=monotonic))
+
+
+def test_a_service_that_has_become_slow_gets_one_request_a_line_before_the_state_is_read_again(
+    service: PushService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the lease, and what is known of the article, are never older than one request."""
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 2)
+    alice = make_editor()
+    for number in range(20):
+        subscribed(service, f"n{number}")
+    slow = SlowService(monkeypatch, service.url)
+
+    def answer(handler: Any) -> None:
+        slow.is_slow = len(service.requests) > 6
+        handler.send_response(201)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    service.answer = answer
+    publish(armed(alice), alice)
+    while Push.objects.filter(state=State.SENDING).exists() or not Push.objects.exists():
+        push_due()
+    assert slow.requests[:3] == [0, 2, 4]
+    assert slow.requests[3] < 8, "what is left of the chunk waits"
+    assert max(slow.requests[4:]) <= 2
+    assert len(service.paths) == len({*service.paths}) == 20
+    push = Push.objects.get()
+    assert (push.accepted, push.doubtful, push.failed) == (20, 0, 0)
+    assert set(PushMessage.objects.values_list("attempts", flat=True)) == {1}
+
+
+def test_a_slow_service_does_not_delay_what_another_one_is_to_get_again(
+    service: PushService, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    alice = make_editor()
+    subscribed(service, "a")
+    service.answer = 500
+    with serving(settings) as other:
+        settings.PUSH_HOSTS = [one.removeprefix("http://") for one in (service.url, other.url)]
+        for number in range(10):
+            subscribed(other, f"n{number}")
+        SlowService(monkeypatch, other.url).is_slow = True
+        publish(armed(alice), alice)
+        push_due()
+        service.answer = 201
+        PushMessage.objects.update(due_at=F("due_at") - timedelta(seconds=10))
+        push_due()
+        assert service.paths == ["/a", "/a"]
+        assert 0 < len(other.requests) < 10
+        while Push.objects.get().state == State.SENDING:
+            push_due()
+        assert len({*other.paths}) == len(other.requests) == 10
+
+
+def test_who_has_lost_the_lease_sends_nothing_more(service: PushService, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    publish(armed(alice), alice)
+    plan()
+    others: list[Push | None] = []
+
+    def stand_still(push: Push) -> Alert | None:
+        """For longer than the lease."""
+        alert = _still(push)
+        Push.objects.update(leased_until=F("leased_until") - LEASE)
+        others.append(take(push.pk))
+        return alert
+
+    with monkeypatch.context() as patch:
+        patch.setattr("articles.push.dispatch._still", stand_still)
+        push_due()
+    assert service.requests == []
+    (other,) = others
+    assert other
+    serve(other, Ending())
+    assert service.paths == ["/a"]
 
 
 def test_what_may_have_arrived_is_not_sent_again(service: PushService) -> None:
