@@ -122,9 +122,11 @@ class FrontViewSet(StrictView, ViewSet):
 def _named(slug: str) -> Front:
     """The front with exactly this slug, or that of a language that has never been composed. Raises `Http404`."""
     found = Front.objects.select_related("channel").filter(slug=slug).first()
-    if found is not None and found.slug == slug:  # MariaDB finds it in other cases and without accents, too
+    languages = dict(settings.LANGUAGES)
+    # MariaDB finds it in other cases and without accents, too; its language may be one that the site had before.
+    if found is not None and found.slug == slug and found.language in languages:
         return found
-    if slug not in dict(settings.LANGUAGES):
+    if slug not in languages:
         raise Http404
     return Front(slug=slug, language=slug)
 

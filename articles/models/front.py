@@ -73,8 +73,10 @@ class Front(models.Model):
 
 
 def has_readers(prefix: str = "") -> Q:
-    """Whether a version is one of the site, or of a channel that readers see."""
-    return Q((f"{prefix}front__channel", None)) | Q((f"{prefix}front__channel__enabled", True))
+    """Whether a version is one of the site, or of a channel that readers see, in a language that the site has now."""
+    languages = [code for code, _name in settings.LANGUAGES]
+    has_page = Q((f"{prefix}front__channel", None)) | Q((f"{prefix}front__channel__enabled", True))
+    return has_page & Q((f"{prefix}front__language__in", languages))
 
 
 class FrontVersionQuerySet(models.QuerySet["FrontVersion"]):

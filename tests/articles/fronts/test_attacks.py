@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from articles import releases
-from articles.distribution import catch_up
-from articles.models import Article, Card, ChangeKind, Event, FrontVersion, Release, coming_changes
+from articles.distribution import catch_up, catch_up_completely
+from articles.models import Article, Card, ChangeKind, Event, FrontVersion, Release, coming_changes, stops
+from scheduling.database import read_database_clock
 from tests.articles.factories import add_block, make_article, make_channel, make_editor, make_front, make_release, soon
 from tests.articles.fronts.composing import client_of
 from tests.articles.fronts.test_composing import live, shown
@@ -73,6 +74,19 @@ def test_no_event_names_the_front_of_a_channel_that_readers_do_not_get() -> None
     channel.save()
     catch_up()
     assert fronts.get().payload["url"] == "/channel/secret-plans/"
+
+
+def test_a_front_in_a_language_that_the_site_has_no_more_is_no_change_and_stops_no_event() -> None:
+    story = make_article("Live", status=Article.Status.PUBLISHED, publish_at=soon(hours=-9))
+    for hours in (-1, 1):
+        make_front(story, live_from=soon(hours=hours), language="fr")
+    assert catch_up_completely() == 0
+    assert not Event.objects.filter(kind=Event.Kind.FRONT_LIVE).exists()
+    assert Client().get("/api/v1/fronts/fr/").status_code == 404
+    assert not stops(read_database_clock(), limit=9)
+    make_front(story, live_from=soon(minutes=-1))
+    catch_up_completely()
+    assert Event.objects.filter(kind=Event.Kind.FRONT_LIVE).count() == 1
 
 
 def test_no_version_gets_the_instant_of_one_in_a_release_which_could_not_be_published_then() -> None:
