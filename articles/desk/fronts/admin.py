@@ -28,6 +28,7 @@ from articles.desk.fronts.page import (
     Editor,
     chosen_version,
     coming_version,
+    composed_at,
     following_of,
     instant_of,
 )
@@ -318,7 +319,7 @@ class FrontAdmin(ModelAdmin):
         with timezone.override(timezone.get_default_timezone()), override(front.language):
             title = front.channel.name if front.channel else gettext("Latest news")
             context = {
-                "front": fronts.compose(version, moment),
+                "front": composed_at(version, moment),
                 "stream": {"title": title, "path": front.get_absolute_url(), "description": title},
                 "address": front.get_absolute_url(),
             }

@@ -22,7 +22,7 @@ from articles.desk.fronts.buttons import button
 from articles.desk.fronts.forms import FrontReleaseForm, FrontTimeForm
 from articles.desk.fronts.recurring import recurring_context, repeat_form
 from articles.desk.parse import instant
-from articles.fronts import CardMark, OperationKind, ShownCard, compose, preflight
+from articles.fronts import CardMark, OperationKind, ShownCard, ShownFront, compose, preflight
 from articles.images import gather_covers
 from articles.models import (
     Article,
@@ -41,10 +41,10 @@ from articles.models import (
     with_releases,
 )
 from articles.permissions import PUBLISH, allows
-from articles.releases import RIGHT
+from articles.releases import RIGHT, as_due
 from articles.review import needs_second_person, waits
 from articles.text import base_language, format_time_briefly, format_time_exactly
-from scheduling.database import read_database_clock
+from scheduling.database import at_instant, read_database_clock
 
 POLL = 2_000
 """Milliseconds after which an open front looks for what others have done to it."""
@@ -219,7 +219,7 @@ class Editor:
         load_releases(articles)
         gather_covers(articles)
         names = dict(_linked(cards))
-        composed = compose(self.version, self.moment)
+        composed = composed_at(self.version, self.moment)
         seen = {shown.card.pk for block in composed.blocks for shown in block.cards if shown.card}
         fill = {block.block.pk: [shown for shown in block.cards if not shown.card] for block in composed.blocks}
         marks: dict[UUID, list[CardMark]] = {}
@@ -353,6 +353,12 @@ def instant_of(version: FrontVersion, now: datetime) -> datetime | None:
         return version.live_from
     release = version.release
     return release.publish_at if release and release.status == Release.Status.SCHEDULED else None
+
+
+def composed_at(version: FrontVersion, moment: datetime) -> ShownFront:
+    """What readers would get of a version at an instant, with the releases and updates that are due by then."""
+    with at_instant(moment), as_due():
+        return compose(version, moment)
 
 
 def versions_of(front: Front, now: datetime) -> list[FrontVersion]:

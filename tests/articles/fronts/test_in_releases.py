@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.test import Client
 
-from articles import fronts, releases
+from articles import fronts, publishing, releases
 from articles.exceptions import BelongsToRelease, FrontLive
 from articles.models import Article, AuditEntry, Card, Front, FrontVersion, ProposedChange, Release
 from articles.review import approve_change, comparisons, version_of_change
-from tests.articles.factories import APPROVED, make_article, make_editor, make_front, make_release, soon
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_front, make_release, soon
 from tests.articles.fronts.composing import client_of
 from tests.articles.fronts.test_composing import live, shown
 
@@ -80,6 +80,24 @@ def test_a_front_goes_live_with_its_release_by_the_clock_and_is_gone_with_its_ro
     assert shown() == ["Before"] and evening.state == State.PAST
     actions = AuditEntry.objects.of_release(evening.release).filter(action__contains="front").order_by("pk")
     assert [entry.action for entry in actions] == ["add_front", "publish_front", "roll_back_front"]
+
+
+def test_the_newsroom_sees_a_front_with_what_the_release_and_updates_bring_by_then() -> None:
+    evening = Evening()
+    evening.add()
+    evening.client.post(f"{evening.address}schedule/", {"publish_at": soon(hours=1).isoformat()})
+    story = live("Before the update")
+    Card.objects.filter(block__version=evening.draft).update(sublinks=[{"article": story.pk, "headline": ""}])
+    publishing.edit(story, by=evening.editor, changes={"title": "After the update"})
+    publishing.submit(story, by=evening.editor)
+    approve(story)
+    publishing.schedule_update(story, publish_at=soon(minutes=50), by=evening.editor)
+    desk = Client()
+    desk.force_login(evening.editor)
+    preview = desk.get(f"/admin/articles/front/version/{evening.draft.pk}/preview/").text
+    assert "Election night" in preview and "After the update" in preview
+    editor = desk.get(f"/admin/articles/front/{evening.draft.front_id}/change/?version={evening.draft.number}").text
+    assert "Election night" in editor and "front-unseen" not in editor
 
 
 def test_what_came_later_stays_when_a_release_is_rolled_back() -> None:
