@@ -27,10 +27,18 @@ from django.db.models import Count, Exists, F, Min, OuterRef, Value
 from articles import sending
 from articles.models import Alert, Push, PushMessage, PushSubscription, PushSubscriptionQuerySet
 from articles.push.keys import authorization, encrypt
-from articles.push.plan import plan, why_not
+from articles.push.plan import is_quiet, plan, why_not
 from articles.push.subscriptions import target_of
 from articles.webhooks import PinnedConnection, Reply, TargetRefused
-from scheduling.database import insert_for_each, insert_rows, read_database_clock, retried, update_by_ids
+from scheduling.database import (
+    among,
+    insert_for_each,
+    insert_rows,
+    lock_by_ids,
+    read_database_clock,
+    retried,
+    update_by_ids,
+)
 from scheduling.incidents import incidents
 from scheduling.registry import Ending, companion
 
@@ -190,6 +198,8 @@ def _still(push: Push) -> Alert | None:
         return None
     alert = Alert.objects.select_related("article").filter(pushes=push.pk).first()
     reason = Push.Reason.OFF if alert is None else why_not(alert, now)
+    if alert and not reason and is_quiet(now) and not (alert.in_quiet_hours or is_quiet(push.created_at)):
+        reason = Push.Reason.QUIET  # they have begun since; who pushed within them was allowed to
     if reason:
         own = sending.held(push).filter(state=State.SENDING)
         own.update(state=State.CANCELLED, reason=reason, ended_at=now)
@@ -226,13 +236,22 @@ def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], in
             state=MessageState.SENDING, attempts=F("attempts") + 1, sent_at=now
         )
         return _chunk(PushMessage.objects.filter(pk__in=again)), after
-    new = _new(push, now).filter(host=host, pk__gt=after).order_by("pk")
-    ids = list(new.values_list("pk", flat=True)[:size])
-    values = ([push.pk, pk, MessageState.SENDING, 1, now] for pk in ids)
-    if ids:
-        fields = ("push", "subscription", "state", "attempts", "sent_at")
-        insert_rows(PushMessage, fields, values, unless_there=True)
-    return _chunk(PushMessage.objects.filter(push=push, subscription__in=ids)), ids[-1] if ids else after
+    new = _new(push, now).filter(host=host).order_by("pk").values_list("pk", flat=True)
+    while ids := list(new.filter(pk__gt=after)[:size]):
+        after = ids[-1]
+        if free := _not_full(ids, now):
+            values = ([push.pk, pk, MessageState.SENDING, 1, now] for pk in free)
+            fields = ("push", "subscription", "state", "attempts", "sent_at")
+            insert_rows(PushMessage, fields, values, unless_there=True)
+            return _chunk(PushMessage.objects.filter(push=push, subscription__in=free)), after
+    return [], after
+
+
+def _not_full(ids: Sequence[int], now: datetime) -> list[int]:
+    """Those of these subscriptions, locked, that have not had enough: another push may have just been written."""
+    locked = [one.pk for one in lock_by_ids(PushSubscription, ids)]
+    free = PushSubscription.objects.filter(pk__in=among(locked)).not_full(now, most=settings.PUSH_PER_DAY)
+    return list(free.order_by("pk").values_list("pk", flat=True))
 
 
 def _chunk(rows: Any) -> list[_Sent]:

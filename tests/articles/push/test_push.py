@@ -553,6 +553,54 @@ def test_in_quiet_hours_nothing_is_pushed_unless_the_chief_allows_it(service: Pu
     assert [is_quiet(timezone.make_aware(moment)) for moment in (night, noon)] == [True, False]
 
 
+def test_what_a_service_refused_before_quiet_hours_is_not_pushed_within_them(
+    service: PushService, settings: Any
+) -> None:
+    alice, chief = make_editor(), make_editor("chief")
+    chief.user_permissions.add(Permission.objects.get(codename="push_in_quiet_hours"))
+    subscribed(service, "a")
+    service.answer = 500
+    for by, values in ((alice, {}), (chief, {"in_quiet_hours": True})):
+        publish(armed(by, lasts=timedelta(hours=1), **values), by)
+    push_due()
+    assert service.paths == ["/a", "/a"]
+    now = timezone.localtime(timezone.now(), timezone.get_default_timezone())
+    settings.PUSH_QUIET_HOURS = (now.time(), (now + timedelta(hours=2)).time())
+    service.answer = 201
+    PushMessage.objects.update(due_at=F("due_at") - timedelta(seconds=10))
+    Push.objects.update(due_at=F("due_at") - timedelta(seconds=10))
+    push_due()
+    assert service.paths == ["/a", "/a", "/a"]
+    pushes = Push.objects.order_by("alert_id").values_list("state", "reason")
+    assert list(pushes) == [(State.CANCELLED, Reason.QUIET), (State.SENT, "")]
+
+
+def test_two_pushes_at_once_do_not_wake_a_reader_more_often_than_allowed(service: PushService, settings: Any) -> None:
+    settings.PUSH_PER_DAY = 1
+    alice = make_editor()
+    for number in range(12):
+        subscribed(service, f"n{number}")
+    for alert in (armed(alice), armed(alice)):
+        publish(alert, alice)
+    plan()
+    start = threading.Barrier(2)
+
+    def send(pk: int) -> None:
+        push = take(pk)
+        assert push
+        start.wait()
+        serve(push, Ending())
+        connections.close_all()
+
+    both = [threading.Thread(target=send, args=[push.pk]) for push in Push.objects.all()]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert len(service.paths) == len({*service.paths}) == 12
+    assert {push.state for push in Push.objects.all()} == {State.SENT}
+
+
 def test_under_the_two_person_rule_another_person_approves_what_is_pushed(service: PushService, settings: Any) -> None:
     settings.ARTICLES_TWO_PERSON_RULE = True
     alice, bob = make_editor("alice"), make_editor("bob")
