@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -177,5 +178,14 @@ def zone_name() -> str:
 
 
 def _prose(body: str, images: Mapping[str, Image] | None = None) -> SafeString:
-    html = with_players(clean_html(add_paragraphs(body)))
-    return mark_safe(with_renditions(html, images))  # noqa: S308 (cleaned above)
+    html = _cleaned_before(body) if len(body) <= _REMEMBERED_LENGTH else _cleaned(body)
+    return mark_safe(with_renditions(with_players(html), images))  # noqa: S308 (cleaned above)
+
+
+def _cleaned(body: str) -> str:
+    return clean_html(add_paragraphs(body))
+
+
+_cleaned_before = lru_cache(maxsize=32)(_cleaned)
+"""Each article that goes live invalidates the pages of others, whose texts are the same."""
+_REMEMBERED_LENGTH = 128 * 1024  # characters
