@@ -5,6 +5,9 @@ with many tabs sees no difference, and a person with many programs leaves thread
 
 Searches, comparisons and uploads take a hundred times as long as a page. Without a limit sixteen of them occupy all
 threads. They do not wait: clients are asked to come back.
+
+The threads share one interpreter. So that a page does not take as many times as long as others compute beside it, the
+newsroom's requests and readers' expensive ones begin no statement while one is made: they give way.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import LazyObject
@@ -29,8 +33,8 @@ from headline.accounts.address import address_of
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-AT_ONCE = 3
-"""Requests of one person that are worked on at once: two uploads, and what the other tabs show."""
+AT_ONCE = 2
+"""Requests of one person that are worked on at once: one that takes long, and what the other tabs show."""
 
 EACH = 2
 """Expensive ones of one client at once; the screen for uploads sends as many."""
@@ -40,7 +44,8 @@ WAITING = 16
 
 LONGEST_WAIT = 10.0  # seconds
 RETRY_AFTER = 1  # seconds
-_RESERVED = 2  # threads
+GIVEN_WAY = 1.0  # seconds of a request in all: it goes on, if slowly, though readers come all the time
+_TURN = 0.05  # seconds before one statement
 
 _SEARCHES = frozenset({"q", "s", "search"})
 """The parameters that search, in the newsroom and the API; `s` is that of the palette."""
@@ -57,6 +62,8 @@ _COMPARISONS = frozenset(
 )
 _OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses that refuse strangers before any work."""
+_PROBES = ("/healthz", "/readyz", "/metrics")
+"""Addresses that are answered at once in any case."""
 _IMAGES = frozenset(
     {
         *(f"admin:articles_image_{name}" for name in ("add", "change", "focus", "upload")),
@@ -136,12 +143,67 @@ class _Threads:
         """This process works with so many."""
         self.count, self.working = count, threading.BoundedSemaphore(count)
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """For a request that waits while it is worked on, such as for another that makes the same page."""
+        self.working.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            self.working.__enter__()
+
     def at_once(self) -> int:
-        """How many requests of the newsroom it works on at once; the others serve readers and probes."""
-        return max(self.count - _RESERVED, _RESERVED)
+        """How many requests of the newsroom it works on at once; more would take turns, and so none be done sooner."""
+        return max(self.count * 3 // 8, 2)
 
 
-threads = _Threads()
+class _Pages:
+    """Which requests of readers are worked on, other than expensive ones, and who gives way to them."""
+
+    def __init__(self) -> None:
+        self._count, self._lock, self._none = 0, threading.Lock(), threading.Event()
+        self._none.set()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._count += 1
+            self._none.clear()
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                self._none.set()
+
+    @contextmanager
+    def first(self, request: HttpRequest) -> Iterator[None]:
+        """Meanwhile `request` begins no statement while a page is made, unless it is in a transaction, with locks."""
+        left = GIVEN_WAY
+
+        def give_way(execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+            nonlocal left
+            if left > 0 and not self._none.is_set() and not context["connection"].in_atomic_block:
+                began = time.monotonic()
+                self._none.wait(min(left, _TURN))
+                left -= (waited := time.monotonic() - began)
+                request.deadline.extend(waited)  # type: ignore[attr-defined]
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(give_way):
+            yield
+
+    @contextmanager
+    def without(self, request: HttpRequest) -> Iterator[None]:
+        """For an expensive request of a reader: it is none of these any more, and gives way to them."""
+        self.__exit__()
+        try:
+            with self.first(request):
+                yield
+        finally:
+            self.__enter__()
+
+
+threads, pages = _Threads(), _Pages()
 newsroom = _Slots(AT_ONCE, threads.at_once, waiting=WAITING)
 _expensive = {name: _Slots(EACH, lambda: settings.EXPENSIVE_REQUESTS) for name in ("readers", "staff")}
 """Readers leave those of staff free, and the other way round."""
@@ -152,13 +214,13 @@ _MOST_PEOPLE = 10_000
 
 
 class ReadersAdmission:
-    """WSGI middleware: others than those of the newsroom are worked on as soon as one of the threads is free."""
+    """WSGI middleware: requests of readers are worked on as soon as one of the threads is free, and probes at once."""
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("PATH_INFO", "").startswith(_OF_STAFF):
+        if environ.get("PATH_INFO", "").startswith((*_OF_STAFF, *_PROBES)):
             return self._application(environ, start_response)
         with threads.working:
             return self._application(environ, start_response)
@@ -172,12 +234,13 @@ class AdmissionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(_OF_STAFF):
-            return self._answer(request)
+            with pages:
+                return self._answer(request)
         client, began = _client_of(request), time.monotonic()
         if refused := newsroom.take(client):
             return _refusal(request, refused)
         try:
-            with threads.working:
+            with threads.working, pages.first(request):
                 request.deadline.extend(time.monotonic() - began)  # type: ignore[attr-defined]
                 return self._answer(request)
         finally:
@@ -185,22 +248,21 @@ class AdmissionMiddleware:
             _note_person(request)
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
-        try:
+        with ExitStack() as request.expensive:  # type: ignore[attr-defined]
             return self._get_response(request)
-        finally:
-            with suppress(AttributeError):
-                slots, client = request.expensive  # type: ignore[attr-defined]
-                slots.give_back(client)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         """Take a slot for a request that needs one; or the response that refuses it."""
         if not is_expensive(request):
             return None
-        slots = _expensive["staff" if request.path_info.startswith(_OF_STAFF) else "readers"]
-        client = _client_of(request)
+        is_of_staff = request.path_info.startswith(_OF_STAFF)
+        slots, client = _expensive["staff" if is_of_staff else "readers"], _client_of(request)
         if refused := slots.take(client):
             return _refusal(request, refused)
-        request.expensive = slots, client  # type: ignore[attr-defined]
+        held: ExitStack = request.expensive  # type: ignore[attr-defined]
+        held.callback(slots.give_back, client)
+        if not is_of_staff:
+            held.enter_context(pages.without(request))
         return None
 
 

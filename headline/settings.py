@@ -37,7 +37,7 @@ if SITE_URL.startswith("https://"):
 # On MySQL some uniqueness of django-allauth is not enforced by the database (models.W036).
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021", "models.W036"]
 # Searches, comparisons and uploads of readers, and as many of staff, that a process of the web server works on at once.
-EXPENSIVE_REQUESTS = env.number("EXPENSIVE_REQUESTS", default=3, least=1)
+EXPENSIVE_REQUESTS = env.number("EXPENSIVE_REQUESTS", default=2, least=1)
 REQUEST_TIMEOUT = env.number("REQUEST_TIMEOUT", default=30, least=1)  # seconds for the statements of a request
 IMAGES_AT_ONCE = env.number("IMAGES_AT_ONCE", default=2, least=1)  # decoded at once by all processes of a host
 PROXY_COUNT = env.number("PROXY_COUNT", default=0)  # proxies in front of the site, for limits by address

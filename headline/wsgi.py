@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from headline.admission import ReadersAdmission
+from headline.admission import ReadersAdmission, threads
 from headline.api.wire import ApiMiddleware
 from headline.request_id import RequestIdMiddleware
 from headline.telemetry import start_tracing
@@ -26,7 +26,7 @@ application: WSGIApplication = get_wsgi_application()
 if settings.REDIS_CACHE_URL:
     from articles.cache import CacheMiddleware  # the package needs a Django that is set up
 
-    application = CacheMiddleware(application)
+    application = CacheMiddleware(application, waiting=threads.resting)
 
 application = ReadersAdmission(application)
 application = ApiMiddleware(application, settings.CORS_ORIGINS)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,13 @@ _UNCACHEABLE_TTL = 0.25  # seconds during which requests do not wait, because th
 
 _lookups = Counter("headline_cache_lookups", "Lookups in the response cache", ["result"])
 hits, misses = _lookups.labels("hit"), _lookups.labels("miss")
+
+_building: dict[str, threading.Event] = {}
+"""By fingerprint: set when the thread of this process that builds the response, or waits for another process, is done.
+Others wait for it, not for Redis, which they would ask a hundred times a second each."""
+
+waiting: Callable[[], AbstractContextManager[Any]] = nullcontext
+"""Entered by requests that wait: it may give back what they need for working alone."""
 
 
 class CacheEntry:
@@ -70,7 +78,22 @@ class CacheEntry:
 
     def _build_once(self) -> Built:
         """Build and store the response, or wait for another request that is doing so."""
-        token, deadline = secrets.token_hex(8), time.monotonic() + _MAX_WAIT
+        deadline = time.monotonic() + _MAX_WAIT
+        done = _building.setdefault(self._fingerprint, mine := threading.Event())
+        if done is not mine:
+            with waiting():
+                done.wait(_MAX_WAIT)
+            found, expires_at = read_entry(self._key)
+            valid = self._valid(found, expires_at) if found else None
+            return valid or self._build_before_other_processes(deadline)
+        try:
+            return self._build_before_other_processes(deadline)
+        finally:
+            del _building[self._fingerprint]
+            mine.set()
+
+    def _build_before_other_processes(self, deadline: float) -> Built:
+        token = secrets.token_hex(8)
         while time.monotonic() < deadline:
             try:
                 with command("add"):
@@ -86,7 +109,8 @@ class CacheEntry:
                 return self._build_under_lock()
             if valid := self._valid(found, expires_at):
                 return valid
-            time.sleep(_POLL)
+            with waiting():
+                time.sleep(_POLL)
         # The lock's holder is slow or has died: this request does not wait for it any longer.
         return self._build_under_lock()
 

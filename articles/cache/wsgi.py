@@ -7,7 +7,8 @@ and headers are those of Django. All unusual requests are passed on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language_from_request
 
+from articles.cache import store
 from articles.cache.memory import Copies, Copy, Headers, Key
 from articles.cache.request_metrics import RequestMetrics
 from articles.cache.response import HIT, Hit
@@ -46,8 +48,11 @@ class CacheMiddleware:
     A response may depend only on what `_key` contains, which `cached` demands of its views.
     """
 
-    def __init__(self, application: WSGIApplication) -> None:
+    def __init__(
+        self, application: WSGIApplication, *, waiting: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> None:
         self._application = application
+        store.waiting = waiting
         self._copies = Copies(settings.PAGE_CACHE_MEMORY)
         self._cookies = settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, settings.LANGUAGE_COOKIE_NAME
 

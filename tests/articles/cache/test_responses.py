@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -32,7 +36,7 @@ from scheduling.database import database_clock_set
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
 from tests.articles.image_files import make_image
-from tests.harness import free_port
+from tests.harness import PATIENCE, free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -228,6 +232,40 @@ def test_a_lock_without_a_holder_delays_one_request(monkeypatch: pytest.MonkeyPa
         backend.responses.set(versions.GENERATION, "1")
         assert cost("/") > 0
     assert cost("/") == 0
+
+
+def test_of_the_requests_of_a_process_one_asks_redis_and_the_others_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resting, building, others = threading.Semaphore(0), threading.Event(), 5
+    locks: list[str] = []
+
+    @contextmanager
+    def wait() -> Iterator[None]:
+        resting.release()
+        yield
+
+    def add(self: Any, key: str, *args: Any, **options: Any) -> bool:
+        locks.append(key)
+        return True
+
+    def build() -> store.Built:
+        building.set()
+        assert all(resting.acquire(timeout=PATIENCE) for _number in range(others))
+        return response, time.monotonic() + 60
+
+    response = CachedResponse("1", b"made", {}, [NEWS], '"made"', None)
+    monkeypatch.setattr(store, "waiting", wait)
+    monkeypatch.setattr(type(caches["responses"]), "add", add)
+    backend.responses.set(versions.GENERATION, "1")
+    entry = store.CacheEntry("key", "1", build)
+    with ThreadPoolExecutor(1 + others) as threads:
+        first = threads.submit(entry.get)
+        assert building.wait(PATIENCE)
+        found = [threads.submit(entry.get) for _number in range(others)]
+        made = [one.result(PATIENCE)[0] for one in (first, *found)]
+    assert {one.content for one in made if isinstance(one, CachedResponse)} == {b"made"}
+    assert locks == ["pages:lock:1"]
 
 
 def test_inside_a_transaction_nothing_is_stored() -> None:
