@@ -198,9 +198,9 @@ class EndpointAdmin(RetriedScreens):
         return self._secret(request, endpoint)
 
     def pause(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Pause it, or go on."""
+        """Pause it, or go on, as the button said."""
         endpoint = self._endpoint(request, pk)
-        set_enabled(endpoint, not endpoint.enabled, by=request.user)
+        set_enabled(endpoint, request.POST.get("enabled") == "1", by=request.user)
         return _back_to(endpoint)
 
     def replay(self, request: HttpRequest, pk: int) -> HttpResponse:

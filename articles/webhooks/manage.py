@@ -27,6 +27,7 @@ MANAGE = "articles.manage_webhooks"
 SEND_SCHEDULES = "articles.send_schedules"
 
 _RECENT = timedelta(hours=24)
+_REPEATED_WITHIN = timedelta(minutes=1)
 _SAMPLE = 1_000  # deliveries of which the median is taken
 
 
@@ -95,14 +96,19 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
 
 @retried
 def rotate_secret(endpoint: Endpoint, *, by: Actor) -> None:
-    """Give it a new secret; for a day messages are signed with both. Raises `NotAllowed`."""
+    """Give it a new secret; for a day messages are signed with both. Raises `NotAllowed`.
+
+    Once in a minute: a second click would end the secret that its receiver knows.
+    """
     require(MANAGE, by)
-    locked = lock_by_ids(Endpoint, [endpoint.pk]).get()
-    locked.old_secret, locked.old_secret_until = locked.secret, read_database_clock() + ROTATION
-    locked.secret = new_secret()
-    locked.save(update_fields=["secret", "old_secret", "old_secret_until"])
+    locked, now = lock_by_ids(Endpoint, [endpoint.pk]).get(), read_database_clock()
+    until = locked.old_secret_until
+    if until is None or not now + ROTATION - _REPEATED_WITHIN < until <= now + ROTATION:
+        locked.old_secret, locked.old_secret_until = locked.secret, now + ROTATION
+        locked.secret = new_secret()
+        locked.save(update_fields=["secret", "old_secret", "old_secret_until"])
+        _record(Action.ROTATE_WEBHOOK_SECRET, endpoint, by)
     endpoint.refresh_from_db()
-    _record(Action.ROTATE_WEBHOOK_SECRET, endpoint, by)
 
 
 @retried

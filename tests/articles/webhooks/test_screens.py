@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from standardwebhooks import Webhook
@@ -69,7 +71,7 @@ def test_a_webhook_is_added_tested_rotated_paused_and_deleted_and_all_is_recorde
     shown = client.get(change).content.decode()
     assert "evt_" not in shown
     assert re.search(r"Article published\s+\d+", shown)
-    client.post(at("pause", endpoint))
+    client.post(at("pause", endpoint), {"enabled": "0"})
     assert not Endpoint.objects.get().enabled
     client.post(reverse("admin:articles_endpoint_delete", args=[endpoint.pk]), {"post": "yes"})
     assert not Endpoint.objects.exists()
@@ -126,6 +128,31 @@ def test_what_is_not_out_needs_a_permission_of_its_own(client: Client, receiver:
     assert Endpoint.objects.get().hears_newsroom
     client.post(at("change", Endpoint.objects.get()), {"url": receiver.url, "enabled": "on", "description": "Search"})
     assert Endpoint.objects.get().hears_newsroom  # who may not give it does not take it
+
+
+def test_a_second_click_on_rotate_keeps_the_secret_that_the_receiver_knows(client: Client, receiver: Receiver) -> None:
+    endpoint = make_endpoint(receiver.url)
+    pages = [client.post(at("rotate", endpoint)).content.decode() for _click in range(2)]
+    rotated = Endpoint.objects.get()
+    assert rotated.old_secret == endpoint.secret
+    assert all(rotated.secret in page for page in pages)
+    assert AuditEntry.objects.filter(action="rotate_webhook_secret").count() == 1
+    Endpoint.objects.update(old_secret_until=F("old_secret_until") - timedelta(minutes=2))
+    client.post(at("rotate", endpoint))
+    assert Endpoint.objects.get().old_secret == rotated.secret
+
+
+def test_the_button_pauses_though_it_is_clicked_twice_or_the_receiver_has_gone(client: Client) -> None:
+    endpoint = make_endpoint("https://example.org/")
+    page = client.get(at("change", endpoint)).content.decode()
+    assert re.search(r'name="enabled" value="0">\s*Pause', page)
+    for _click in range(2):
+        client.post(at("pause", endpoint), {"enabled": "0"})
+        assert not Endpoint.objects.get().enabled
+    page = client.get(at("change", endpoint)).content.decode()
+    assert re.search(r'name="enabled" value="1">\s*Go on', page)
+    client.post(at("pause", endpoint), {"enabled": "1"})
+    assert Endpoint.objects.get().enabled
 
 
 @pytest.mark.parametrize("role", Role)
