@@ -177,7 +177,7 @@ class _Pages:
 
     @contextmanager
     def first(self, request: HttpRequest) -> Iterator[None]:
-        """Meanwhile `request` begins no statement while a page is made, unless it is in a transaction, with locks."""
+        """Within it `request` begins no statement while a page is made, unless it is in a transaction, with locks."""
         left = GIVEN_WAY
 
         def give_way(execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
