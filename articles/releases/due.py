@@ -159,9 +159,11 @@ class Composition:
         if article.goes_live_at != since:
             values |= dict.fromkeys(("publish_at", "cleared_at", "goes_live_at", "published_at"), since)
             values["embargo_until"] = None
-        if text is not None and text.number != article.revision:
-            self._texts.append((article, text))
+        is_other = text is not None and text.number != article.revision
+        if is_other:
             values["text_changed_at"] = changed
+        if text is not None and (is_other or article.status not in Status.passed()):  # the index has no entry of it now
+            self._texts.append((article, text))
         self._since[article.pk] = changed or since
         self._change(self._articles, article.pk, **values)
 

@@ -300,6 +300,16 @@ def test_an_article_whose_release_was_rolled_back_has_the_date_of_its_publicatio
     assert shown[1]["published_at"] == published.isoformat().replace("+00:00", "Z")
 
 
+def test_search_finds_what_was_retracted_since(newsroom: Newsroom) -> None:
+    moment, address = read_database_clock(), newsroom.old.get_absolute_url()
+    publishing.retract(newsroom.old, by=newsroom.irene, notice="It was wrong.")
+    desk = desk_of(newsroom)
+    assert f"{address}?" in desk.get(at("/search/?q=old", moment)).text
+    (found,) = desk.get(at("/api/v1/articles/?q=old", moment)).json()["results"]
+    assert found["title"] == "Old headline"
+    assert f"{address}?" not in desk.get(at("/search/?q=old", read_database_clock())).text
+
+
 def test_of_many_revisions_only_those_that_readers_saw_are_read(newsroom: Newsroom) -> None:
     by, read = newsroom.irene, list[str]()
     for title in ("Second headline", "Third headline"):
