@@ -229,8 +229,11 @@ def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], in
     waiting = PushMessage.objects.filter(state=MessageState.WAITING, subscription__host=host)
     if waiting.filter(push__state=State.SENDING, code=429, due_at__gt=now).exists():
         return [], after
-    due = waiting.filter(push=push, due_at__lte=now).order_by("due_at")
-    again = list(due.values_list("pk", flat=True)[:size])
+    wants = Exists(PushSubscription.objects.of_topics(push.article.channel_id).filter(pk=OuterRef("subscription")))
+    due = waiting.filter(push=push, due_at__lte=now).order_by("due_at").values_list("pk", flat=True)
+    if off := list(due.filter(~wants)):  # who has turned the topic off since the service refused it
+        PushMessage.objects.filter(pk__in=among(off)).update(state=MessageState.FAILED)
+    again = list(due[:size])
     if again:
         PushMessage.objects.filter(pk__in=again).update(
             state=MessageState.SENDING, attempts=F("attempts") + 1, sent_at=now

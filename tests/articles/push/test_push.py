@@ -478,6 +478,23 @@ def test_who_turned_it_off_gets_nothing_and_who_had_enough_today_neither(service
     assert {push.state for push in Push.objects.all()} == {State.SENT}
 
 
+def test_who_turned_a_topic_off_does_not_get_what_was_refused_before(service: PushService) -> None:
+    alice, sport = make_editor(), make_channel("Sport")
+    off, on = subscribed(service, "off"), subscribed(service, "on")
+    service.answer = 500
+    publish(armed(alice), alice)
+    push_due()
+    assert sorted(service.paths) == ["/off", "/on"]
+    assert ask(off, [str(sport.pk)]).json() == {"topics": [str(sport.pk)]}
+    assert ask(on, ["breaking", str(sport.pk)]).status_code == 200
+    service.answer = 201
+    later()
+    push_due()
+    assert service.paths[2:] == ["/on"]
+    push = Push.objects.get()
+    assert (push.state, push.accepted, push.failed) == (State.SENT, 1, 1)
+
+
 def test_a_browser_to_which_nothing_could_be_sent_for_long_is_forgotten(service: PushService) -> None:
     alice = make_editor()
     for name in ("dead", "alive", "back", "new"):
