@@ -43,9 +43,11 @@ AT = "at"
 WITH, NOW = "with", "now"
 """The parameter with the instant that a page is compared with, and its value for the present."""
 
-VIEWS_OF_READERS = frozenset(
+_PAGES = frozenset({"home", "front", "latest", "channel", "tag", "author", "article", "article-by-id", "search"})
+"""The names of those with the bar."""
+
+VIEWS_OF_READERS = _PAGES | frozenset(
     {
-        "home", "front", "latest", "channel", "tag", "author", "article", "article-by-id", "search",
         "feed", "channel-feed", "tag-feed", "author-feed",
         "sitemap", "sitemap-pages", "sitemap-section", "news-sitemap",
         "live-article-list", "live-article-detail", "channel-list", "front-detail",
@@ -118,7 +120,9 @@ def show_at(
     """The response of a readers' view at the instant that the request asks for; 400 for what is none."""
     try:
         moment, other = _instant_in(request.GET[AT]), _compared_instant(request)
-        request.reading = _reading(request, moment)  # type: ignore[attr-defined]  # for the bar in the templates
+        has_bar = other is not None or (request.resolver_match and request.resolver_match.url_name in _PAGES)
+        reading = _reading(request, moment) if has_bar else Reading(moment, "", "", request.path)
+        request.reading = reading  # type: ignore[attr-defined]  # for the templates
         _drop_parameters(request)
 
         def shown(moment: datetime) -> HttpResponse:
