@@ -25,10 +25,12 @@ def main() -> None:
     author, channel = make_member(Role.AUTHOR, "author"), make_channel()
     live: dict[str, Any] = {"status": Article.Status.APPROVED, "channel": channel, "author": make_member(Role.EDITOR)}
     for number in range(LIVE):
-        make_article(f"Harbour bridge {number}", body=_ordinary(number), publish_at=soon(minutes=-number - 1), **live)
+        title = f"Harbour bridge {number}"
+        page = make_article(title, body=_ordinary(number), publish_at=soon(minutes=-number - 1), **live)
     nested = make_article("Nested", body="<dd><p><li>" * 10_000, publish_at=soon(hours=-5), **live)
     token = issue(author, by=author, name="attack")[1]
     opened = {"token": token, "cookie": _session(author), "nested": nested.pk, "path": nested.get_absolute_url()}
+    opened["page"] = page.get_absolute_url()
     print(json.dumps(opened))  # noqa: T201
 
 

@@ -43,7 +43,7 @@ class Site:
         self.stand.environment |= {"SITE_URL": f"http://127.0.0.1:{self.port}", "PROXY_COUNT": "1"}
         opened = self.stand.run("tests.attacks.newsroom")
         self.token, self.cookie = opened["token"], opened["cookie"]
-        self.nested, self.nested_path = opened["nested"], opened["path"]
+        self.nested, self.nested_path, self.page = opened["nested"], opened["path"], opened["page"]
         bind = ("--bind", f"127.0.0.1:{self.port}", "--workers", "1", "--threads", str(THREADS), "--no-control-socket")
         self.web = self.stand.start("-m", "gunicorn", "headline.wsgi", *bind)
         self.web.wait_for("Booting worker")

@@ -47,7 +47,7 @@ class Run:
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with Site() as started:
-        for path in PATHS:
+        for path in (*PATHS, started.page):
             assert started.ask(path).status == 200  # what is imported or compiled at first is no attack's cost
         yield started
 

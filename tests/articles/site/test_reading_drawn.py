@@ -38,6 +38,7 @@ class Schedule:
         self.random, self.newsroom, self.begin = Random(seed), Newsroom(), soon()  # noqa: S311 (drawn, not secret)
         self.free = [self.newsroom.live(f"Live headline {number}", hours=-5) for number in range(4)]
         self.instants: set[int] = set()
+        self.of_fronts: set[int] = set()
         kinds = (
             self.article,
             self.update,
@@ -55,6 +56,13 @@ class Schedule:
         """A minute to come."""
         minute = self.random.randint(2, 15)
         self.instants.add(minute)
+        return self.begin + minute * MINUTE
+
+    def draw_for_front(self) -> datetime:
+        """A minute to come that no other front has: two versions of one front are refused."""
+        minute = self.random.choice([minute for minute in range(2, 16) if minute not in self.of_fronts])
+        self.instants.add(minute)
+        self.of_fronts.add(minute)
         return self.begin + minute * MINUTE
 
     def live(self) -> Article:
@@ -103,11 +111,11 @@ class Schedule:
 
     def front(self, number: int) -> None:
         """A composed front takes the place of the automatic one."""
-        make_front(self.live(), live_from=self.draw(), language=self.random.choice(["en", "zh-hans"]))
+        make_front(self.live(), live_from=self.draw_for_front(), language=self.random.choice(["en", "zh-hans"]))
 
     def recurring(self, number: int) -> None:
         """A composed front recurs, perhaps not the first time."""
-        moment, language = self.draw(), self.random.choice(["en", "zh-hans"])
+        moment, language = self.draw_for_front(), self.random.choice(["en", "zh-hans"])
         version = make_front(self.live(), live_from=moment, language=language)
         FrontVersion.objects.filter(pk=version.pk).update(status=FrontVersion.Status.DRAFT, live_from=None)
         skipped = self.random.random() < 0.3
