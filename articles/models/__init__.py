@@ -19,6 +19,7 @@ from articles.models.article import (
 )
 from articles.models.article_template import ArticleTemplate as ArticleTemplate
 from articles.models.audit import AuditEntry as AuditEntry, AuditQuerySet as AuditQuerySet
+from articles.models.autosave import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
 from articles.models.base.bulk_signals import rows_changed as rows_changed
 from articles.models.base.visibility import GOES_LIVE_COLUMNS as GOES_LIVE_COLUMNS, goes_live as goes_live
 from articles.models.bulk_action import BulkAction as BulkAction, BulkActionItem as BulkActionItem
@@ -42,7 +43,6 @@ from articles.models.coming import (
 )
 from articles.models.correction import Correction as Correction
 from articles.models.cover import CoverMode as CoverMode
-from articles.models.drafts import Autosave as Autosave, Presence as Presence, SubmittedForm as SubmittedForm
 from articles.models.due import Due as Due, due_changes as due_changes, reading as reading
 from articles.models.event import Event as Event, EventQuerySet as EventQuerySet
 from articles.models.front import (

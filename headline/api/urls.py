@@ -7,8 +7,8 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
 from headline.accounts.api import RoleViewSet, UserViewSet
+from headline.api.obtain_token import TokenView
 from headline.api.schema_view import SchemaView
-from headline.api.token import TokenView
 from headline.api.token_views import ApiTokenViewSet, ServiceAccountViewSet
 
 router = SimpleRouter(use_regex_path=False)
