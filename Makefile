@@ -90,8 +90,9 @@ mutants: packages .venv/test  ## the fault proof without each guard of docs/proo
 fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported early, public or incomplete
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
 
-previews: .venv/test  ## SCHEDULES=1000 drawn schedules: each page at another instant is what readers get then
+previews: packages .venv/test  ## SCHEDULES=1000 drawn schedules: pages at another instant are what readers get then; and 2,000 edits of a front
 	SCHEDULES=$(or $(SCHEDULES),1000) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/articles/site/test_reading_drawn.py
+	OPERATIONS=1000 $(BIN)/pytest tests/articles/fronts/test_together.py
 
 growth: .venv/test  ## no regular expression and no function that reads texts takes more than linear time: GROWTH_INPUTS=20000 texts for each
 	GROWTH_INPUTS=$(GROWTH_INPUTS) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/headline/test_regular_expressions.py tests/articles/test_growth.py

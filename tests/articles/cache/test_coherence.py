@@ -16,8 +16,18 @@ import pytest
 from django.contrib.auth.models import User
 
 from articles import publishing, releases
-from articles.models import Article, Channel, Release, Tag
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, sitemap_of, soon
+from articles.models import Article, Block, Card, Channel, FrontVersion, Release, Tag
+from tests.articles.factories import (
+    APPROVED,
+    add_block,
+    approve,
+    make_article,
+    make_editor,
+    make_front,
+    make_release,
+    sitemap_of,
+    soon,
+)
 from tests.articles.readers import Change, Readers, Sight, ask_at_once, is_true
 from tests.conftest import Site, StartManage, serving
 from tests.harness import base_dir, eventually, free_port, start_varnish
@@ -27,6 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 0.25  # seconds
 TRANSITION = timedelta(seconds=0.6)
 OF_RELEASE = {"first": True, "second": True, "third": False, "renewed": True}  # what it shows and hides
+KICKERS = ("Kicker-site", "Kicker-house")  # on cards of two fronts of the release
 ALONE = ("coming", "old", "unpublished")  # whose own pages are read
 TOKEN = {"Authorization": "Bearer change-me"}
 
@@ -78,6 +89,15 @@ class Newsroom:
         """The clock shows or hides it at an instant."""
         self.histories[name].append(Change(shown, at.timestamp(), at.timestamp()))
 
+    def compose(self, kicker: str, card: Article, release: Release, channel: Channel | None = None) -> None:
+        """A front that is a member of the release, with this card above the newest articles."""
+        version = make_front(Card(article=card, title=card.title, kicker=kicker), channel=channel)
+        add_block(version, kind=Block.Kind.LIST, backfill=Block.Backfill.NEWEST, size=20)
+        FrontVersion.objects.filter(pk=version.pk).update(status=FrontVersion.Status.DRAFT, live_from=None)
+        version.refresh_from_db()
+        releases.add_front(release, version=version, by=self.alice)
+        self.histories[kicker] = [Change(False)]
+
     def changed(self, *names: tuple[str, bool], began: float) -> None:
         """Record a change that was just made elsewhere."""
         for name, shown in names:
@@ -105,8 +125,13 @@ class Newsroom:
             "/api/v1/articles/?channel=house&page_size=50",
             "/api/v1/articles/?q=headline",
         ]
+        site, channel = ({kicker: kicker} for kicker in KICKERS)
         return {
             **{address: {**titles, **names} for address in lists},
+            "/": {**titles, **names, **site},
+            house: {**titles, **names, **channel},
+            "/api/v1/fronts/en/": site,
+            "/api/v1/fronts/en-house/": channel,
             "/latest/": titles,
             "/search/?channel=house": titles,
             "/news-sitemap.xml": titles,
@@ -141,7 +166,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
         wait_for(times[-1] + TRANSITION)
         began = time.time()
         releases.roll_back_release(release, by=newsroom.alice)
-        newsroom.changed(*((f"Headline-{name}", not shown) for name, shown in OF_RELEASE.items()), began=began)
+        newsroom.changed(*((name, not shown) for name, shown in shown_by_release().items()), began=began)
         time.sleep(TRANSITION.total_seconds())
         act(newsroom, "unpublished", publishing.unpublish, shown=False)
         time.sleep(TRANSITION.total_seconds())
@@ -209,7 +234,10 @@ def prepare(newsroom: Newsroom) -> Release:
         publishing.submit(article, by=newsroom.alice)
         approve(article)
     members = [*(newsroom.add(name, shown=False) for name in ("first", "second")), newsroom.articles["third"]]
-    return make_release(*members, by=newsroom.alice)
+    release = make_release(*members, by=newsroom.alice)
+    newsroom.compose(KICKERS[0], newsroom.articles["first"], release)
+    newsroom.compose(KICKERS[1], newsroom.articles["first"], release, newsroom.channel)
+    return release
 
 
 def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[datetime]:
@@ -227,9 +255,14 @@ def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[dat
     newsroom.changes("Headline-new", True, at=times[1])
     newsroom.changes("Headline-leaving", False, at=times[2])
     newsroom.changes("Headline-embargoed", True, at=times[3])
-    for name, shown in OF_RELEASE.items():
-        newsroom.changes(f"Headline-{name}", shown, at=times[4])
+    for name, shown in shown_by_release().items():
+        newsroom.changes(name, shown, at=times[4])
     return times
+
+
+def shown_by_release() -> dict[str, bool]:
+    """What readers see of its articles and fronts from its instant on."""
+    return {**{f"Headline-{name}": shown for name, shown in OF_RELEASE.items()}, **dict.fromkeys(KICKERS, True)}
 
 
 def wait_for(moment: datetime) -> None:
@@ -261,11 +294,12 @@ def report(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
 
 
 def assert_releases_are_whole(readers: Readers) -> None:
-    """No list ever had only a part of the release."""
-    names = {f"Headline-{name}": shown for name, shown in OF_RELEASE.items()}
-    sights = [one.seen for one in readers.sights if names.keys() <= one.seen.keys()]
-    found = {tuple(seen[name] == shown for name, shown in names.items()) for seen in sights}
-    assert found == {(False,) * len(names), (True,) * len(names)}
+    """No list, and no front, ever had only a part of the release."""
+    names, articles = shown_by_release(), {f"Headline-{name}" for name in OF_RELEASE}
+    sights = [one.seen for one in readers.sights if articles <= one.seen.keys()]
+    found = {frozenset(seen[name] == shown for name, shown in names.items() if name in seen) for seen in sights}
+    assert found == {frozenset([False]), frozenset([True])}
+    assert {len(names.keys() & seen.keys()) for seen in sights} == {len(articles), len(articles) + 1}
 
 
 def assert_each_address_shown_the_end(readers: Readers, newsroom: Newsroom) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -14,7 +15,8 @@ from tests.articles.factories import make_editor
 from tests.conftest import database_environment
 from tests.harness import base_dir
 
-OPERATIONS = 100
+OPERATIONS = int(os.environ.get("OPERATIONS", "100"))
+"""Of each."""
 
 
 @pytest.mark.django_db(transaction=True)
