@@ -300,7 +300,11 @@ class Checker:
             return state.updated()
         row = next((row for row in self.dump["releases"] if row["id"] == entry["release_id"]), None)
         until = row["published_at"] if row and row["published_at"] else entry["new_time"]
-        return replace(state, is_shown=True, is_stamped=True, publish_at=_dated(story, entry["new_time"], until))
+        dated = _dated(story, entry["new_time"], until)
+        # The process that published it died after the commit, so a worker dated it, after the repetition was answered.
+        answered = [one.ended for one in self.releases[row["name"]] if one.name == "publish_release"] if row else []
+        late = (dated, entry["new_time"]) if any(ended < dated for ended in answered) else None
+        return replace(state, is_shown=True, is_stamped=True, publish_at=dated, late_date=late)
 
     def _check_end(self, story: Story, state: State, exists: bool) -> None:
         """Compare the stored article with what the operations lead to."""

@@ -33,6 +33,8 @@ class State:
     draft: int | None = None  #: of an update
     update: int | None = None  #: approved
     update_at: float | None = None
+    late_date: tuple[float, float] | None = None
+    """A `publish_at` by a worker that knew no earlier end of the commit, and from when readers may have seen it."""
 
     @property
     def goes_live_at(self) -> float | None:
@@ -46,6 +48,8 @@ class State:
     def spans(self) -> list[Span]:
         """When readers see which text, if nothing else happens: the clock decides, except of updates."""
         begin, end = self.goes_live_at, self.unpublish_at or FOREVER
+        if begin is not None and self.late_date and self.late_date[0] == self.publish_at:
+            begin = max(self.late_date[1], self.embargo_until or 0.0)
         return [(begin, end, self.text)] if self.is_shown and begin is not None and begin < end else []
 
     def updated(self) -> State:
