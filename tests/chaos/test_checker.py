@@ -387,6 +387,31 @@ def test_a_release_before_its_time_is_early(ledger: Ledger) -> None:
     assert EARLY in ledger.kinds()
 
 
+@pytest.mark.parametrize(("seen", "kinds"), [(DUE + 1, []), (DUE - 2, [EARLY])])
+def test_pages_between_a_commit_and_the_date_that_a_worker_gave_it_are_not_early(
+    ledger: Ledger, seen: float, kinds: list[str]
+) -> None:
+    released(ledger)
+    for number, status in enumerate((None, 200)):  # its process died after the commit, so it was sent again
+        began = DUE - 0.1 + number / 2
+        ledger.records.append(
+            Request(
+                began=began,
+                ended=began + 0.2,
+                number=95,
+                operation="publish_release",
+                stories=[],
+                release="R",
+                status=status,
+            )  # fmt: skip
+        )
+    ledger.entries[-1] |= {"action": "publish_release", "source": "api"}
+    ledger.releases[0] |= {"publish_at": DUE + 3, "published_at": DUE + 3}
+    ledger.article["publish_at"] = DUE + 3
+    ledger.see(seen, (1, 1))
+    assert ledger.kinds() == kinds
+
+
 def test_a_release_without_all_of_its_members_is_found(ledger: Ledger) -> None:
     released(ledger, DUE)
     ledger.releases[0]["members"] = 2
