@@ -1,6 +1,6 @@
 """Benchmark subprocess: stores a newsroom, or measures pages without the cache; prints JSON.
 
-`reader_pages load ARTICLES` or `reader_pages cold REPETITIONS`.
+`reader_pages load ARTICLES`, `reader_pages compose VERSIONS` or `reader_pages cold REPETITIONS`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from articles import images  # noqa: E402
-from articles.models import Article, Channel  # noqa: E402
+from articles import fronts, images  # noqa: E402
+from articles.models import Article, Channel, FrontVersion  # noqa: E402
 
 CHANNELS = 4
+COMING = 10
 BODY = "<p>" + "The harbour bridge is open to traffic again after a night of repairs. " * 8 + "</p>"
 
 
 def main(verb: str, number: int) -> None:
     """Do it and print the result."""
-    print(json.dumps(load(number) if verb == "load" else cold(number)))
+    print(json.dumps({"load": load, "compose": compose, "cold": cold}[verb](number)))
 
 
 def load(size: int) -> dict[str, str]:
@@ -63,6 +64,24 @@ def image(number: int, by: User) -> object:
     Image.new("RGB", (2000, 1500), number * 99_991 & 0xFFFFFF).save(file, "JPEG")
     uploaded = SimpleUploadedFile(f"{number}.jpg", file.getvalue())
     return images.upload(uploaded, by=by, alt="Ships in the harbour").image.pk
+
+
+def compose(versions: int) -> dict[str, str]:
+    """Give the English front so many versions, and store articles to come; returns an editor's session."""
+    editor, now = User.objects.get(username="bench"), timezone.now()
+    front = fronts.open_front(language="en", by=editor)
+    version = fronts.start_draft(front, by=editor)
+    for number in range(versions, 0, -1):
+        live = {"status": FrontVersion.Status.SCHEDULED, "live_from": now - timedelta(hours=number)}
+        FrontVersion.objects.filter(pk=version.pk).update(**live)
+        version.refresh_from_db()
+        version = fronts.start_draft(front, like=version, by=editor)
+    for number in range(COMING):
+        coming = now + timedelta(minutes=5 * number + 5)
+        Article.objects.create(title=f"Coming {number}", status=Article.Status.APPROVED, publish_at=coming)
+    client = Client(headers={"host": "127.0.0.1"})
+    client.force_login(editor)
+    return {"session": client.cookies["sessionid"].value}
 
 
 def addresses() -> dict[str, str]:

@@ -4,6 +4,7 @@ from bench.measures.burst import BURST, LARGE_BURST
 from bench.measures.calendar import CALENDAR
 from bench.measures.crowd import CROWD
 from bench.measures.desk import DESK
+from bench.measures.fronts import FRONTS
 from bench.measures.importing import IMPORTING
 from bench.measures.lateness import BUSY, IDLE
 from bench.measures.one_instant import ONE_INSTANT
@@ -30,6 +31,7 @@ MEASURES = (
     PENDING,
     LARGE_PENDING,
     READERS,
+    FRONTS,
     CROWD,
     PAGES,
     CALENDAR,

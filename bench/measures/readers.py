@@ -122,20 +122,20 @@ def warm(url: str, seconds: int) -> float:
     return float(found[1])
 
 
-def cold(url: str, empty_cache: Callable[[], object]) -> float:
+def cold(url: str, empty_cache: Callable[[], object], headers: Mapping[str, str] | None = None) -> float:
     """Milliseconds of a request that finds nothing in the cache."""
     taken = []
     for _ in range(COLD_REQUESTS):
         empty_cache()
         began = time.perf_counter()
-        get(url)
+        get(url, headers)
         taken.append((time.perf_counter() - began) * 1000)
     return statistics.median(taken)
 
 
-def get(url: str) -> bytes:
+def get(url: str, headers: Mapping[str, str] | None = None) -> bytes:
     """The body; raises unless the page is there."""
-    with urllib.request.urlopen(url, timeout=60) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=dict(headers or {})), timeout=60) as response:
         content: bytes = response.read()
     return content
 
