@@ -46,6 +46,7 @@ LONGEST_WAIT = 10.0  # seconds
 RETRY_AFTER = 1  # seconds
 GIVEN_WAY = 1.0  # seconds of a request in all: it goes on, if slowly, though readers come all the time
 _TURN = 0.05  # seconds before one statement
+_RESERVED = 2  # threads
 
 _SEARCHES = frozenset({"q", "s", "search"})
 """The parameters that search, in the newsroom and the API; `s` is that of the palette."""
@@ -153,8 +154,8 @@ class _Threads:
             self.working.__enter__()
 
     def at_once(self) -> int:
-        """How many requests of the newsroom it works on at once; more would take turns, and so none be done sooner."""
-        return max(self.count * 3 // 8, 2)
+        """How many requests of the newsroom it works on at once; the others serve readers."""
+        return max(self.count - _RESERVED, _RESERVED)
 
 
 class _Pages:

@@ -10,12 +10,14 @@ from django.utils.safestring import SafeString, mark_safe
 
 from articles.models import Article
 from articles.search.terms import Query, SearchPiece, composed, pieces, word
-from articles.text import plain_text, without_addresses
+from articles.text import plain_text, remembered, without_addresses
 
 BEFORE, LENGTH = 60, 220
 """Characters of a snippet before the first match, and in total."""
 
 Span = tuple[int, int]
+
+_plain = remembered(plain_text)
 
 
 def highlighted(text: str, query: Query) -> SafeString:
@@ -29,7 +31,7 @@ def highlighted(text: str, query: Query) -> SafeString:
 
 def snippet(article: Article, query: Query) -> SafeString:
     """The part around the first match in the summary or the body; the beginning if neither matches."""
-    summary, body = composed(article.summary), composed(" ".join(without_addresses(plain_text(article.body)).split()))
+    summary, body = composed(article.summary), composed(" ".join(without_addresses(_plain(article.body)).split()))
     for text in (summary, body):
         if (span := next(_spans(text, query), None)) is not None:
             return _around(text, span[0], query)

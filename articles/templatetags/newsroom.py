@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -178,14 +177,10 @@ def zone_name() -> str:
 
 
 def _prose(body: str, images: Mapping[str, Image] | None = None) -> SafeString:
-    html = _cleaned_before(body) if len(body) <= _REMEMBERED_LENGTH else _cleaned(body)
-    return mark_safe(with_renditions(with_players(html), images))  # noqa: S308 (cleaned above)
+    html = with_players(_cleaned(body))
+    return mark_safe(with_renditions(html, images))  # noqa: S308 (cleaned above)
 
 
+@text.remembered
 def _cleaned(body: str) -> str:
     return clean_html(add_paragraphs(body))
-
-
-_cleaned_before = lru_cache(maxsize=32)(_cleaned)
-"""Each article that goes live invalidates the pages of others, whose texts are the same."""
-_REMEMBERED_LENGTH = 128 * 1024  # characters

@@ -58,6 +58,7 @@ from articles.text.normalize import (
     plain_form as plain_form,
     visible as visible,
 )
+from articles.text.remembered import remembered as remembered
 from articles.text.sanitize import (
     add_paragraphs as add_paragraphs,
     clean_html as clean_html,

@@ -385,7 +385,6 @@ def test_what_takes_long_begins_no_statement_while_a_page_is_made(monkeypatch: p
 
     middleware = AdmissionMiddleware(work)
     with ThreadPoolExecutor(1) as threads, admission.pages:
-        threads.submit(connection.ensure_connection).result(PATIENCE)
         sent = threads.submit(DeadlineMiddleware(middleware), RequestFactory().get(path))
         assert made.waiting.wait(PATIENCE)
         assert done == []

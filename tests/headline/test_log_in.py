@@ -227,11 +227,13 @@ def test_log_ins_take_few_threads_and_one_processor(slow_hash: tuple[list[int], 
 
     with ThreadPoolExecutor(12) as threads:
         attempts = [threads.submit(try_it, number) for number in range(12)]
-        eventually(lambda: sum(one.done() for one in attempts) == 9)
-        assert [one.result() for one in attempts if one.done()] == [429] * 9
-        assert len(at_it) == 1
-        assert Client().get("/").status_code == 200
-        done.set()
+        try:
+            eventually(lambda: sum(one.done() for one in attempts) == 9)
+            assert [one.result() for one in attempts if one.done()] == [429] * 9
+            assert len(at_it) == 1
+            assert Client().get("/").status_code == 200
+        finally:
+            done.set()
     assert sorted(one.result() for one in attempts) == [200] * 3 + [429] * 9
 
 
