@@ -41,6 +41,7 @@ from articles.text.media_sources import (
     foreign_media as foreign_media,
     in_full as in_full,
 )
+from articles.text.memo import remembered as remembered
 from articles.text.merge import (
     BOTH as BOTH,
     MINE as MINE,
@@ -58,7 +59,6 @@ from articles.text.normalize import (
     plain_form as plain_form,
     visible as visible,
 )
-from articles.text.remembered import remembered as remembered
 from articles.text.sanitize import (
     add_paragraphs as add_paragraphs,
     clean_html as clean_html,
