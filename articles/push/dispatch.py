@@ -231,9 +231,9 @@ def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], in
         return [], after
     wants = Exists(PushSubscription.objects.of_topics(push.article.channel_id).filter(pk=OuterRef("subscription")))
     due = waiting.filter(push=push, due_at__lte=now).order_by("due_at").values_list("pk", flat=True)
-    if off := list(due.filter(~wants)):  # who has turned the topic off since the service refused it
+    if off := list(due.filter(~wants)[:_LARGEST_CHUNK]):  # who has turned the topic off since the service refused it
         PushMessage.objects.filter(pk__in=among(off)).update(state=MessageState.FAILED)
-    again = list(due[:size])
+    again = list(due.filter(wants)[:size])
     if again:
         PushMessage.objects.filter(pk__in=again).update(
             state=MessageState.SENDING, attempts=F("attempts") + 1, sent_at=now
