@@ -63,8 +63,8 @@ _COMPARISONS = frozenset(
 )
 _OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses that refuse strangers before any work."""
-_PROBES = ("/healthz", "/readyz", "/metrics")
-"""Addresses that are answered at once in any case."""
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Addresses that are answered at once in any case, as `headline.doctor.middleware` has them, which needs Django."""
 _IMAGES = frozenset(
     {
         *(f"admin:articles_image_{name}" for name in ("add", "change", "focus", "upload")),
@@ -221,7 +221,8 @@ class ReadersAdmission:
         self._application = application
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("PATH_INFO", "").startswith((*_OF_STAFF, *_PROBES)):
+        path = environ.get("PATH_INFO", "")
+        if path in _PROBES or path.startswith(_OF_STAFF):
             return self._application(environ, start_response)
         with threads.working:
             return self._application(environ, start_response)

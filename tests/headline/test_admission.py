@@ -26,6 +26,7 @@ from headline import admission
 from headline.admission import _COMPARISONS, _IMAGES, AT_ONCE, EACH, WAITING, AdmissionMiddleware, is_expensive
 from headline.api.tokens import issue
 from headline.deadline import DeadlineMiddleware
+from headline.doctor.middleware import PROBES
 from tests.articles.factories import make_user
 from tests.conftest import Site
 from tests.harness import PATIENCE, eventually
@@ -145,6 +146,7 @@ def test_the_addresses_that_are_named_exist() -> None:
     others = {name for name in _COMPARISONS | _IMAGES if ":" not in name}
     assert own <= {str(key) for key in admin.reverse_dict}
     assert others <= {str(key) for key in get_resolver().reverse_dict}
+    assert {*PROBES} == admission._PROBES
 
 
 class Work:
