@@ -93,6 +93,7 @@ class CacheEntry:
             mine.set()
 
     def _build_before_other_processes(self, deadline: float) -> Built:
+        """The same among processes, by a lock in Redis."""
         token = secrets.token_hex(8)
         while time.monotonic() < deadline:
             try:

@@ -158,7 +158,7 @@ def _trigger(vendor: str, name: str, event: str, table: str, condition: str, act
 
 
 def pruning(vendor: str) -> Iterator[str]:
-    """Note with the sequencer's row up to when events were deleted, whoever deletes them."""
+    """Store in the row of the feed's head until when events were deleted, also by hand."""
     is_older = "(pruned_until IS NULL OR pruned_until < OLD.numbered_at)"
     note = f"UPDATE articles_feedhead SET pruned_until = OLD.numbered_at WHERE {is_older};"
     yield _trigger(vendor, "feed_event_delete", "DELETE", "articles_event", "OLD.numbered_at IS NOT NULL", note)

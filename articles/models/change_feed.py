@@ -34,9 +34,7 @@ class FeedHead(models.Model):
     looked_at = models.DateTimeField()
     lost = models.PositiveIntegerField(default=0)  # events that webhooks have missed lately, the last of them:
     lost_at = models.DateTimeField(null=True)
-    pruned_until = models.DateTimeField(
-        null=True
-    )  # when the latest event that was deleted got its number, by a trigger
+    pruned_until = models.DateTimeField(null=True)  # when the last deleted event got its number; by a trigger
 
     class Meta:
         default_permissions = ()
