@@ -11,7 +11,7 @@ sub vcl_recv {
         if (req.http.Authorization != "Bearer change-me") {
             return (synth(403));
         }
-        if (req.http.Surrogate-Key !~ "^[a-z]+(:[0-9]+)?( [a-z]+(:[0-9]+)?)*$") {
+        if (req.http.Surrogate-Key !~ "^[a-z]+(:[a-z0-9-]+)*( [a-z]+(:[a-z0-9-]+)*)*$") {
             return (synth(400));
         }
         # Only obj.*, so that the ban lurker takes them out in the background.

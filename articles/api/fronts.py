@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -85,6 +84,8 @@ class FrontViewSet(StrictView, ViewSet):
     permission_classes = (AllowAny,)
     lookup_field = "slug"
     lookup_value_converter = "str"
+    front: tuple[str, int | None] | None = None
+    """Its language and channel, once it is found."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """The response, cached until it changes."""
@@ -94,8 +95,7 @@ class FrontViewSet(StrictView, ViewSet):
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = super().dispatch(request, *args, **kwargs)
-        is_front = response.status_code == HTTPStatus.OK  # otherwise the address is whatever a visitor has sent
-        return tagged(response, NEWS, front_tag(kwargs["slug"])) if is_front else response
+        return tagged(response, NEWS, front_tag(*self.front)) if self.front else response
 
     @extend_schema(
         summary="What readers see on a front",
@@ -108,6 +108,7 @@ class FrontViewSet(StrictView, ViewSet):
         shown = front_at(database_now(), language=front.language, channel=front.channel_id)
         if shown is None and front.channel:
             raise Http404
+        self.front = front.language, front.channel_id
         found = {
             "slug": front.slug,
             "language": front.language,

@@ -34,6 +34,7 @@ from articles.cache.tags import (
     front_tag as front_tag,
     tagged as tagged,
     topic_tag as topic_tag,
+    version_tag as version_tag,
 )
 from articles.cache.ttl import IMAGE_AGE as IMAGE_AGE, MAX_TTL as MAX_TTL
 from articles.cache.views import (

@@ -38,9 +38,14 @@ def author_tag(pk: int) -> str:
     return f"author:{pk}"
 
 
-def front_tag(slug: str, version: int | None = None) -> str:
-    """On every page of a front, or on those of one of its versions."""
-    return f"front:{slug}" if version is None else f"front:{slug}:{version}"
+def front_tag(language: str, channel: int | None = None) -> str:
+    """On every page of the front of the site or of a channel; not with its slug, as headers are ASCII."""
+    return f"front:{language}:{channel}" if channel else f"front:{language}"
+
+
+def version_tag(pk: int) -> str:
+    """On every page of a version of a front."""
+    return f"version:{pk}"
 
 
 def tagged(response: HttpResponseBase, *tags: str) -> HttpResponseBase:

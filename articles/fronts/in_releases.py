@@ -162,7 +162,7 @@ def purge(front: Front) -> None:
 
     Pages that are kept until the next change do not know of an instant that has been stored since.
     """
-    tags = [front_tag(front.slug), *([channel_tag(front.channel_id)] if front.channel_id else [])]
+    tags = [front_tag(front.language, front.channel_id), *([channel_tag(front.channel_id)] if front.channel_id else [])]
     purge_tags(*tags)
     schedule_purge(tags=tags)
 

@@ -154,14 +154,14 @@ def shown_since(shown: ShownFront) -> datetime | None:
     return instant_of_microseconds(series.first()) or version.live_from
 
 
-def shows_image(pk: UUID, now: Instant) -> str:
-    """The slug of a front that shows readers this image on a card at `now`; empty if none does.
+def shows_image(pk: UUID, now: Instant) -> Front | None:
+    """A front that shows readers this image on a card at `now`; None if none does.
 
     The front is composed: whether a card is shown depends on those before it.
     """
     cards = Card.objects.within_window(now).filter(image=pk, block__version__in=FrontVersion.objects.live(now))
     fronts = Front.objects.filter(pk__in=cards.values("block__version__front"))
-    return next((front.slug for front in fronts if _has_image(front, pk, now)), "")
+    return next((front for front in fronts if _has_image(front, pk, now)), None)
 
 
 def _has_image(front: Front, pk: UUID, now: Instant) -> bool:
@@ -170,8 +170,8 @@ def _has_image(front: Front, pk: UUID, now: Instant) -> bool:
     return any(image.pk == pk for card in cards for image in card.images)
 
 
-def showed_image(pk: UUID, now: datetime) -> str:
-    """The slug of a front of the site on whose past versions readers see this image on a card; empty if on none.
+def showed_image(pk: UUID, now: datetime) -> Front | None:
+    """A front of the site on whose past versions readers see this image on a card; None if there is none.
 
     Each version is composed as at the first and the last instant at which it may have shown the card.
     """
@@ -181,8 +181,8 @@ def showed_image(pk: UUID, now: datetime) -> str:
     for card in newest.order_by("-block__version__live_from")[:MOST_PAST]:
         front = card.block.version.front
         if any(_had_image(front.language, pk, then) for then in _shown_times(card, now)):
-            return front.slug
-    return ""
+            return front
+    return None
 
 
 def _had_image(language: str, pk: UUID, then: datetime) -> bool:

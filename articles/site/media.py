@@ -33,7 +33,7 @@ from articles.cache import (
     tagged,
 )
 from articles.fronts import showed_image, shows_image
-from articles.models import Article, PreviewLink, SharedPage
+from articles.models import Article, Front, PreviewLink, SharedPage
 from articles.pages import text_of_link
 from articles.publishing import open_link, open_shared_page
 from articles.releases import as_due
@@ -90,15 +90,13 @@ def _showing_article(pk: UUID) -> HttpResponseBase:
     for article in Article.objects.live(now).filter(image_uses__image=pk).only("body", "cover"):
         if str(pk) in [*article.cover, *article.images]:  # an `ImageUse` may belong to a pending update
             return tagged(HttpResponse(str(article.pk)), article_tag(article.pk))
-    if front := shows_image(pk, now):
-        return tagged(HttpResponse(front), NEWS, front_tag(front))
-    if settings.FRONT_ARCHIVE and (front := _past_front(pk)):
-        return tagged(HttpResponse(front), NEWS, front_tag(front))
+    if front := shows_image(pk, now) or (_past_front(pk) if settings.FRONT_ARCHIVE else None):
+        return tagged(HttpResponse(front.slug), NEWS, front_tag(front.language, front.channel_id))
     return HttpResponse(status=404)
 
 
-def _past_front(pk: UUID) -> str:
-    """The slug of a front that shows the image in the archive, with its articles as they are now."""
+def _past_front(pk: UUID) -> Front | None:
+    """A front that shows the image in the archive, with its articles as they are now."""
     with as_due():
         return showed_image(pk, read_database_clock())
 

@@ -15,7 +15,7 @@ from django.templatetags.static import static
 from django.utils.translation import get_language, override
 from django.views.decorators.http import require_safe
 
-from articles.cache import NEWS, article_tag, cached, channel_tag, front_tag, tagged, topic_tag
+from articles.cache import NEWS, article_tag, cached, channel_tag, front_tag, tagged, topic_tag, version_tag
 from articles.fronts import ShownFront, front_at
 from articles.models import GOES_LIVE_COLUMNS, Article, Channel
 from articles.pages import page_of_article
@@ -132,9 +132,9 @@ def _news(request: HttpRequest) -> HttpResponseBase:
 
 def _front(request: HttpRequest, front: ShownFront, context: dict[str, Any]) -> HttpResponseBase:
     """A composed front, followed by all articles."""
-    slug, number = front.version.front.slug, front.version.number
+    version, shown_on = front.version, front.version.front
     page = {**context, "front": front, "page": {"older": from_newest()}}
-    tags = NEWS, context["stream"].surrogate, front_tag(slug), front_tag(slug, number)
+    tags = NEWS, context["stream"].surrogate, front_tag(shown_on.language, shown_on.channel_id), version_tag(version.pk)
     return tagged(render(request, "articles/front.html", page), *tags)
 
 

@@ -214,7 +214,7 @@ def test_the_page_names_its_front_and_version_for_purges(client: Client) -> None
     version = make_front(live("Story"), size=1)
     composed = client.get("/en/").headers["Surrogate-Key"].split()
     assert {"news", "front:en"} <= set(automatic)
-    assert {"news", "front:en", f"front:en:{version.number}"} <= set(composed)
+    assert {"news", "front:en", f"version:{version.pk}"} <= set(composed)
 
 
 def test_all_articles_follow_a_composed_front(client: Client) -> None:
@@ -230,10 +230,11 @@ def front_of(slug: str) -> Any:
 
 
 def test_the_api_takes_exactly_the_slug_and_names_only_fronts_that_exist() -> None:
-    make_front(live("Story"), size=1, channel=make_channel("Zürich", slug="zurich"))
+    zurich = make_channel("Zürich", slug="zurich")
+    make_front(live("Story"), size=1, channel=zurich)
     make_front(live("Lead", hours=2), size=1)
     found = front_of("en-zurich")
-    assert (found.status_code, "front:en-zurich" in found.headers["Surrogate-Key"].split()) == (200, True)
+    assert (found.status_code, f"front:en:{zurich.pk}" in found.headers["Surrogate-Key"].split()) == (200, True)
     for slug in ("en-Zurich", "en-zürich", "EN", "ën", "en-zurich ", "en%0Ax", "nowhere"):
         missing = front_of(slug)
         assert (missing.status_code, "front:" in missing.headers.get("Surrogate-Key", "")) == (404, False)
@@ -242,7 +243,8 @@ def test_the_api_takes_exactly_the_slug_and_names_only_fronts_that_exist() -> No
 def test_the_front_of_a_disabled_channel_is_not_found_and_shows_no_image() -> None:
     town, cover = make_channel("Town"), make_image(make_editor())
     make_front(Card(article=live("Story"), image=cover), size=1, channel=town)
-    assert (front_of("en-town").status_code, shows_image(cover.pk, database_now())) == (200, "en-town")
+    shown_on = shows_image(cover.pk, database_now())
+    assert (front_of("en-town").status_code, str(shown_on and shown_on.slug)) == (200, "en-town")
     town.enabled = False
     town.save()
     assert (front_of("en-town").status_code, Client().get(cover.preview).status_code) == (404, 404)
