@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from datetime import datetime
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
 from django.db import connection
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse
@@ -26,11 +28,19 @@ from articles.cache.response import HIT, CachedResponse, Hit, deliver
 from articles.cache.store import Built, CacheEntry
 from articles.cache.tags import HEADER
 from articles.limits import PAGE_SIZE
+from articles.models import Article
+from scheduling.database import at_instant, compiled_once, snapshot
 
 View = Callable[..., HttpResponseBase]
 
 _composing: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 """What lets a response show what is due and not stored yet."""
+
+WORDS = "q"
+"""The parameter of the words to search for."""
+
+_MOST_ATTEMPTS = 5  # at a search while no article changes
+_NEWEST = 50  # changes of articles that are compared for that
 
 MAX_PATHS = 10_000
 """Cache entries of a view for URLs without a query: pages of articles, channels, tags, authors."""
@@ -87,7 +97,7 @@ def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_
             url = _cache_url(request, settings.LANGUAGE_CODE if one_language else get_language())
             built, expires_at = get_or_build(
                 view.__qualname__, url, lambda: _call(view, request, *args, **kwargs),
-                slots=max_queries if request.GET else MAX_PATHS,
+                slots=max_queries if request.GET else MAX_PATHS, searches=bool(request.GET.get(WORDS)),
             )  # fmt: skip
             if not isinstance(built, CachedResponse):
                 return built
@@ -103,14 +113,16 @@ def cached(*parameters: str, one_language: bool = False, max_queries: int = MAX_
     return decorate
 
 
-def get_or_build(name: str, url: str, view: Callable[[], HttpResponseBase], *, slots: int) -> Built:
+def get_or_build(
+    name: str, url: str, view: Callable[[], HttpResponseBase], *, slots: int, searches: bool = False
+) -> Built:
     """The response of `view` for `url`, cached in one of `slots` entries of this name."""
     if _is_bypassed.get():
         return _rendered(view()), time.monotonic()
     # Keyed by the secret: otherwise made-up addresses could be chosen to evict a page that many read.
     digest = salted_hmac("articles.cache.views", url, algorithm="sha256").hexdigest()[:40]
     key = f"pages:3:{name}:{slots}:{int(digest, 16) % slots}"
-    entry = CacheEntry(key, digest, lambda: _build(key, digest, view))
+    entry = CacheEntry(key, digest, lambda: _build(key, digest, view, searches=searches))
     # What this transaction has changed is seen by it alone, and must not be stored for others.
     return entry.build() if connection.in_atomic_block else entry.get()
 
@@ -168,12 +180,29 @@ def _rendered(response: HttpResponseBase) -> HttpResponseBase:
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
-def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase]) -> Built:
-    """The next change is read before the view runs, so that a change in between is not missed."""
-    change = next_change()
-    with building_until(change), _composing[-1]() if change.is_due else nullcontext():
-        response = _rendered(view())
+def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase], *, searches: bool) -> Built:
+    """Built at one instant from one state of the database: no page has a part of a release or of a change.
+
+    MariaDB's full-text index forgets earlier texts with the commit, so it does not find what had another one then.
+    """
+    searches = searches and connection.vendor != "sqlite"
+    for _attempt in range(_MOST_ATTEMPTS):
+        with snapshot():
+            change = next_change()
+            latest = _latest_changes() if searches else []
+            with at_instant(change.now), building_until(change), _composing[-1]() if change.is_due else nullcontext():
+                response = _rendered(view())
+        if not searches or _latest_changes() == latest:
+            break
     if isinstance(response, HttpResponse) and response.status_code == HTTPStatus.OK and not response.cookies:
         return CachedResponse.of(response, key, fingerprint, change.now), change.expires_at
     response.headers.pop(HEADER, None)
     return response, change.expires_at
+
+
+def _latest_changes() -> list[tuple[int, datetime]]:
+    return compiled_once(_latest)
+
+
+def _latest() -> QuerySet[Any]:
+    return Article.objects.order_by("-updated_at").values_list("pk", "updated_at")[:_NEWEST]

@@ -35,7 +35,7 @@ from articles.publishing import is_page, may_share
 from articles.releases import Past, as_due, as_was, past_changes_beside, recorded_since
 from articles.site.compared import compare
 from articles.text import AmbiguousTime, NonexistentTime, format_time_briefly, format_time_exactly, resolve
-from scheduling.database import NoTimeZone, OutOfRange, at_instant, read_database_clock, storable
+from scheduling.database import NoTimeZone, OutOfRange, at_instant, read_database_clock, snapshot, storable
 
 AT = "at"
 """The parameter with the instant."""
@@ -145,7 +145,7 @@ def show_at(
 def _read_at(moment: datetime) -> Iterator[Past]:
     """Let this block read what readers get, or got, at an instant. Raises `TooMany`."""
     is_past = moment < read_database_clock()
-    with bypassing(), at_instant(moment):
+    with snapshot(), bypassing(), at_instant(moment):
         if is_past:
             with as_was(moment) as past:
                 yield past
@@ -157,7 +157,7 @@ def _read_at(moment: datetime) -> Iterator[Past]:
 def show_shared(request: HttpRequest, shared: SharedPage) -> HttpResponse:
     """A shared page as of its instant, with the bar. It leads nowhere: what it links to may not be public."""
     request.reading = Reading(shared.at, "", "", "/", until=format_time_exactly(shared.expires_at))  # type: ignore[attr-defined]
-    with bypassing(), at_instant(shared.at), as_due():
+    with snapshot(), bypassing(), at_instant(shared.at), as_due():
         address, response = shared.page, _page_at(request, shared.page)
         for _redirect in range(_MOST_REDIRECTS):  # an article may have another address by then
             address = urljoin(address, response.headers.get("Location", ""))

@@ -1,8 +1,8 @@
 """Statements that are compiled to SQL once: those that every task or every page of the readers' site repeats.
 
 Compiling a queryset takes longer than the statement itself. A `build` function makes it from hashable arguments, and
-must not depend on anything else; each connection calls it at the first use. On SQLite it is called each time, because
-"now" is a value there.
+must not depend on anything else; each connection calls it at the first use, and once more in a block of `at_instant`.
+On SQLite it is called each time, because "now" is a value there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
 from scheduling.database.locks import ANY_IDS
-from scheduling.database.server_clock import is_at_instant
+from scheduling.database.server_clock import is_at_instant, with_instant
 
 Row = TypeVar("Row", bound=models.Model)
 Statement = tuple[str, Sequence[Any]]
@@ -40,7 +40,7 @@ GIVEN_TIME = GivenTime()
 def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable) -> list[Any]:
     """The rows of `build(*arguments)`."""
     connection = _connection()
-    if connection.vendor == "sqlite" or is_at_instant():
+    if connection.vendor == "sqlite":
         return list(build(*arguments))
     queryset, compiler, statement = _remembered(connection, build, arguments, lambda: _compiled(build(*arguments)))
     return _rows(queryset, compiler, statement)
@@ -51,7 +51,7 @@ def compiled_for(
 ) -> list[Any]:
     """The rows of `build(ids, *arguments)`, which passes the ids to `among`. Without ids it only compiles."""
     connection = _connection()
-    if connection.vendor == "sqlite" or is_at_instant():
+    if connection.vendor == "sqlite":
         return list(build(ids, *arguments)) if ids else []
     queryset, compiler, statement = _remembered(
         connection, build, arguments, lambda: _compiled(build(ANY_IDS, *arguments))
@@ -102,7 +102,7 @@ def _remembered(
     connection: BaseDatabaseWrapper, build: Callable[..., Any], arguments: Hashable, compile_it: Callable[[], Any]
 ) -> Any:
     known: dict[Any, Any] = vars(connection).setdefault("compiled_once", {})
-    key = build, arguments
+    key = build, arguments, is_at_instant()
     if key not in known:
         if len(known) >= _MOST:
             known.clear()
@@ -116,7 +116,9 @@ def _compiled(queryset: models.QuerySet[Any]) -> tuple[models.QuerySet[Any], Any
 
 
 def _rows(queryset: models.QuerySet[Any], compiler: Any, statement: Statement) -> list[Any]:
-    compiler.as_sql = lambda *args, **options: statement
+    sql, parameters = statement
+    present = sql, with_instant(parameters, compiler.connection)
+    compiler.as_sql = lambda *args, **options: present
     rows = queryset.all()
     rows.query.get_compiler = lambda *args, **options: compiler  # type: ignore[method-assign]
     return list(rows)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from django.db import connection
+from django.db import Error, connection
 
 BEGIN = {
     "mysql": (
@@ -25,11 +25,27 @@ def snapshot() -> Iterator[None]:
         return
     if connection.vendor == "sqlite":
         _ = connection.features.supports_json_field  # asked in a transaction, which in ours would lock the database
-    with connection.cursor() as cursor:
-        for statement in BEGIN[connection.vendor]:
-            cursor.execute(statement)
+    _begin(BEGIN[connection.vendor])
     try:
         yield
     finally:
+        _end()
+
+
+def _begin(statements: Sequence[str]) -> None:
+    connection.ensure_connection()
+    if send_later := getattr(connection, "send_with_next", None):
+        send_later(statements)
+        return
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def _end() -> None:
+    """Leave the snapshot, or the connection: what uses it next would read outdated rows."""
+    try:
         with connection.cursor() as cursor:
             cursor.execute("ROLLBACK")
+    except Error:
+        connection.close()

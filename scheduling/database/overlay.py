@@ -13,6 +13,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, Model
 
+from scheduling.database.rewriting import rewriting
+
 
 @dataclass(frozen=True, kw_only=True)
 class Overlay:
@@ -52,7 +54,7 @@ def overlaid(tables: Mapping[type[Model], Overlay]) -> Iterator[None]:
             sql = sql.replace("%", "%%")
         return execute(f"WITH {expressions} {sql}", (*given, *(params or ())), many, context)
 
-    with connection.execute_wrapper(read):
+    with rewriting(read):
         yield
 
 

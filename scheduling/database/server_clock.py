@@ -9,16 +9,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from django.db import connection
 from django.db.models import BigIntegerField, DateTimeField, Func, Value
 from django.db.models.expressions import Combinable
 from django.dispatch import Signal
+
+from scheduling.database.rewriting import rewriting
 
 logger = logging.getLogger(__name__)
 
@@ -41,14 +43,26 @@ class DatabaseNow(Func):
     output_field = DateTimeField()
 
     def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> Any:
-        """The server's clock or, in a block of `at_instant`, that instant."""
-        if (moment := _instant.get()) is not None:
-            return compiler.compile(Value(moment, output_field=self.output_field))
-        return super().as_sql(compiler, connection, *args, **extra)
+        """The server's clock or, in a block of `at_instant`, that instant as a parameter."""
+        if (moment := _instant.get()) is None:
+            return super().as_sql(compiler, connection, *args, **extra)
+        # Cast, or MySQL would compare texts where no column says what the parameter is.
+        return "CAST(%s AS DATETIME(6))", [InstantParameter.of(moment, connection)]
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """This process's clock as a parameter of the statement."""
         return compiler.compile(Value(present(), output_field=self.output_field))
+
+
+class InstantParameter(str):
+    """The instant of a block in a statement, which may be another one when that is executed again."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, moment: datetime, connection: Any) -> Self:
+        """As the database takes it."""
+        return cls(connection.ops.adapt_datetimefield_value(moment))
 
 
 class EpochMicroseconds(Func):
@@ -73,12 +87,20 @@ class EpochMicroseconds(Func):
 _instant: ContextVar[datetime | None] = ContextVar("instant", default=None)
 
 
+def with_instant(parameters: Sequence[Any], connection: Any) -> Sequence[Any]:
+    """The parameters of a compiled statement with the instant of this block; as they are outside of one."""
+    if (moment := _instant.get()) is None:
+        return parameters
+    given = InstantParameter.of(moment, connection)
+    return [given if isinstance(one, InstantParameter) else one for one in parameters]
+
+
 @contextmanager
 def at_instant(moment: datetime) -> Iterator[None]:
     """Let "now" be `moment` in every statement of this block. It is for reading: what is written would be dated so."""
     token = _instant.set(moment)
     try:
-        with connection.execute_wrapper(_read_only):
+        with rewriting(_read_only):
             yield
     finally:
         _instant.reset(token)
@@ -94,7 +116,7 @@ _READING = ("SELECT", "WITH", "SAVEPOINT", "RELEASE", "ROLLBACK")
 
 
 def is_at_instant() -> bool:
-    """Whether "now" is another instant, so that statements which were compiled before do not hold."""
+    """Whether "now" is the instant of a block, which is a parameter of its statements."""
     return _instant.get() is not None
 
 

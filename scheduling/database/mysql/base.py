@@ -89,6 +89,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._unsent.append(statement)
         return may_wait
 
+    def send_with_next(self, statements: Sequence[str]) -> None:
+        """Leave statements without results, such as those that begin a transaction, to be sent with the next one."""
+        self._unsent += [statement.encode() for statement in statements]
+
     def take_unsent(self) -> list[bytes]:
         """The statements to send before the next one."""
         is_right_mode = self.connection.get_autocommit() == self.autocommit  # no query: each result carries it

@@ -296,10 +296,11 @@ def report(lies: list[tuple[Sight, str]], newsroom: Newsroom) -> str:
 def assert_releases_are_whole(readers: Readers) -> None:
     """No list, and no front, ever had only a part of the release."""
     names, articles = shown_by_release(), {f"Headline-{name}" for name in OF_RELEASE}
-    sights = [one.seen for one in readers.sights if articles <= one.seen.keys()]
-    found = {frozenset(seen[name] == shown for name, shown in names.items() if name in seen) for seen in sights}
-    assert found == {frozenset([False]), frozenset([True])}
-    assert {len(names.keys() & seen.keys()) for seen in sights} == {len(articles), len(articles) + 1}
+    sights = [one for one in readers.sights if articles <= one.seen.keys()]
+    found = [({one.seen[name] == shown for name, shown in names.items() if name in one.seen}, one) for one in sights]
+    assert not [one for states, one in found if len(states) > 1]
+    assert {shown for states, _one in found for shown in states} == {False, True}
+    assert {len(names.keys() & one.seen.keys()) for one in sights} == {len(articles), len(articles) + 1}
 
 
 def assert_each_address_shown_the_end(readers: Readers, newsroom: Newsroom) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -36,7 +37,7 @@ from scheduling.database import database_clock_set
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
 from tests.articles.image_files import make_image
-from tests.harness import PATIENCE, free_port
+from tests.harness import PATIENCE, eventually, free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,10 +67,10 @@ def get(address: str, **headers: str) -> Any:
 
 
 def cost(address: str, **headers: str) -> int:
-    """The number of statements of a response."""
+    """The number of statements of a response, without those around them: MariaDB gets the first with another one."""
     with CaptureQueriesContext(connection) as queries:
         assert get(address, **headers).status_code in (200, 304)
-    return len(queries)
+    return len([query for query in queries if query["sql"] not in ("BEGIN DEFERRED", "ROLLBACK")])
 
 
 def addresses_of(article: Article) -> list[str]:
@@ -78,6 +79,7 @@ def addresses_of(article: Article) -> list[str]:
 
 def test_every_page_costs_at_most_six_statements_and_none_the_second_time() -> None:
     article = live(author=User.objects.create_user("ada", first_name="Ada", last_name="Lin"))
+    assert connection.features.supports_json_field  # a statement of SQLite, once
     for address in [
         *addresses_of(article),
         "/api/v1/channels/",
@@ -88,7 +90,9 @@ def test_every_page_costs_at_most_six_statements_and_none_the_second_time() -> N
         "/search/?q=bridge&channel=politics&since=2026-01-01",
         "/api/v1/articles/?q=bridge",
     ]:
-        assert 1 <= cost(address) <= 6, address
+        # MariaDB's full-text index is not of the state of the database that the page is of, which is checked.
+        checks = 2 * ("q=" in address and connection.vendor == "mysql")
+        assert 1 <= cost(address) <= 6 + checks, address
         assert cost(address) == 0, address
         assert cost(address, if_none_match=get(address)["ETag"]) == 0
 
@@ -181,13 +185,56 @@ def test_moving_many_articles_rebuilds_no_page_of_others() -> None:
     assert cost(page) == 0
 
 
-def test_a_response_built_during_a_purge_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    article = live()
-    views = "articles.site.views.build_front_page"
-    monkeypatch.setattr(views, _and_then(views, lambda: Article.objects.filter(pk=article.pk).update(title="Newer")))
+@pytest.mark.parametrize("function", ["front_at", "build_front_page"])
+def test_a_response_built_during_a_change_is_of_one_state_and_not_stored(
+    monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """Before the articles are read, and after it."""
+    article, name = live(), f"articles.site.views.{function}"
+    monkeypatch.setattr(name, _and_then(name, lambda: elsewhere(lambda: rename(article, "Newer"))))
     assert "Newer" not in get("/").text
     monkeypatch.undo()
     assert "Newer" in get("/").text
+
+
+def test_a_response_is_of_one_instant(monkeypatch: pytest.MonkeyPatch) -> None:
+    moment, name = soon(seconds=0.5), "articles.site.views.front_at"
+    later = moment + timedelta(seconds=0.1)
+    live("Coming", publish_at=moment)
+    monkeypatch.setattr(name, _and_then(name, lambda: eventually(lambda: later < datetime.now(UTC))))
+    assert "Coming" not in get("/").text
+    assert "Coming" in get("/").text
+
+
+def test_a_search_during_a_change_finds_the_article_before_or_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MariaDB's full-text index has the new words alone, in whichever state the articles are read."""
+    article, name = live(), "articles.search.query._sample_frequencies"
+    article.save()  # with its entry
+    titles = iter(["Harbour tunnel reopens", "Harbour tower reopens"])
+    changing = _and_then(name, lambda: elsewhere(lambda: rename(article, next(titles, ""))))
+    monkeypatch.setattr(name, changing)
+    for address in ("/search/?q=harbour", "/api/v1/articles/?q=reopens"):
+        assert re.search("bridge|tunnel|tower", get(address).text), address
+
+
+def elsewhere(change: Callable[[], None]) -> None:
+    """Make a change in another connection: what builds a page reads one state of the database and writes nothing."""
+
+    def then_close() -> None:
+        try:
+            change()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as other:
+        other.submit(then_close).result()
+
+
+def rename(article: Article, title: str) -> None:
+    if title:
+        found = Article.objects.get(pk=article.pk)
+        found.title = title
+        found.save()
 
 
 def _and_then(name: str, event: Any) -> Any:

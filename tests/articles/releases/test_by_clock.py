@@ -285,6 +285,17 @@ def test_a_page_costs_no_statement_more_while_nothing_is_due(newsroom: Newsroom,
     assert not [one for one in after.captured_queries if one["sql"].startswith("WITH")]
 
 
+def test_readers_get_what_is_due_when_little_time_is_left_to_a_request(newsroom: Newsroom, settings: Any) -> None:
+    """The deadline shortens statements, whose beginnings then are others."""
+    settings.REQUEST_TIMEOUT = settings.DATABASE_TIMEOUT - 2
+    come_update(newsroom, title="New headline")
+    (page,) = seen(["/"]).values()
+    staff = Client()
+    staff.force_login(User.objects.create_superuser("root"))
+    later = staff.get("/", {"at": soon(hours=1).isoformat()})
+    assert ["New headline" in text for text in (page[2], later.content.decode())] == [True, True]
+
+
 def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(
     newsroom: Newsroom, monkeypatch: pytest.MonkeyPatch
 ) -> None:

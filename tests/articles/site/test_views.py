@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-import time_machine
 from django.test import Client
 from django.utils import timezone
 
@@ -171,10 +170,10 @@ def test_readers_get_no_cookie_before_they_choose_a_language() -> None:
     assert "Cookie" in client.get("/")["Vary"]
 
 
-@time_machine.travel("2026-11-21 23:30Z", tick=False)
-def test_the_page_header_has_the_date_in_the_sites_time_zone(client: Client) -> None:
+def test_the_page_header_has_the_date_in_the_sites_time_zone(admin_client: Client) -> None:
     with timezone.override(ZoneInfo("Asia/Shanghai")):
-        assert "Sunday, 22 November 2026" in client.get("/").text
+        page = admin_client.get("/", {"at": "2099-11-21T23:30Z"})
+    assert "Sunday, 22 November 2099" in page.text
 
 
 def test_an_empty_front_page_says_so(client: Client) -> None:
