@@ -20,6 +20,7 @@ from articles.models import (
     Article,
     FrontSeries,
     FrontSeriesQuerySet,
+    Instant,
     Release,
     Update,
     has_readers,
@@ -82,18 +83,20 @@ def may_show_alert() -> bool:
 
 def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
     """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
+    rows = compiled_once(_beside, since=since, before=moment - MICROSECOND, moment=moment)
+    found = [_instant(at) for row in rows for at in row if at is not None]
+    before, after = (at for at in found if since < at < moment), (at for at in found if at > moment)
+    return max(before, default=None), min(after, default=None)
+
+
+def _beside(since: Instant, before: Instant, moment: Instant) -> QuerySet[Any]:
+    """One row with the last instant of each kind, and the first."""
     kinds = [(kind.rows.filter(kind.noticed()), kind.column) for kind in timed_rows()]
-    lasts = (_last(rows, name, since, moment) for rows, name in kinds)
+    lasts = (_last(rows, name, since, before) for rows, name in kinds)
     firsts = (_first(rows, name, moment) for rows, name in kinds)
     series = FrontSeries.objects.filter(has_readers())
-    last = series.filter(last__gt=since).with_last(moment - MICROSECOND).order_by("-at").values("at")[:1]
-    row = (
-        Article.objects.order_by("pk").values_list(*lasts, Subquery(last), *firsts, *_recurring(moment, series)).first()
-        or ()
-    )
-    before = [_instant(at) for at in row[: len(kinds) + 1] if at is not None]
-    after = [_instant(at) for at in row[len(kinds) + 1 :] if at is not None]
-    return max((at for at in before if at > since), default=None), min(after, default=None)
+    last = Subquery(series.filter(last__gt=since).with_last(before).order_by("-at").values("at")[:1])
+    return Article.objects.order_by("pk").values_list(*lasts, last, *firsts, *_recurring(moment, series))[:1]
 
 
 def _firsts() -> QuerySet[Any]:
@@ -127,6 +130,6 @@ def _first(rows: QuerySet[Any], name: str, now: Any) -> Subquery:
     return Subquery(rows.filter(**{f"{name}__gt": now}).order_by(name).values(name)[:1])
 
 
-def _last(rows: QuerySet[Any], name: str, since: datetime, moment: datetime) -> Subquery:
-    found = rows.filter(**{f"{name}__gt": since, f"{name}__lt": moment})
+def _last(rows: QuerySet[Any], name: str, since: Instant, until: Instant) -> Subquery:
+    found = rows.filter(**{f"{name}__gt": since, f"{name}__lte": until})
     return Subquery(found.order_by(f"-{name}").values(name)[:1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,12 +14,12 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.alert import Alert
-from articles.models.article import Article
+from articles.models.article import Article, Instant
 from articles.models.front import Card, FrontVersion, has_readers, is_live_version
-from articles.models.front_series import FrontSeries
+from articles.models.front_series import FrontSeries, first_occurrences
 from articles.models.release import Release, ReleaseMember
 from articles.models.update import Update
-from scheduling.database import EpochMicroseconds, first_rows
+from scheduling.database import EpochMicroseconds, compiled_once, first_rows
 
 Subject = Article | Update | Release | FrontVersion | Card | Alert
 
@@ -52,7 +52,7 @@ class TimedRows:
     column: str
     noticed: Callable[[], Q] = Q
 
-    def after(self, moment: datetime) -> QuerySet[Any]:
+    def after(self, moment: Instant) -> QuerySet[Any]:
         """Those that readers notice after `moment`, soonest first."""
         return self.rows.filter(self.noticed(), **{f"{self.column}__gt": moment}).order_by(self.column)
 
@@ -122,11 +122,10 @@ def is_seen_to_end() -> Q:
 
 def coming_changes(after: datetime, *, limit: int) -> list[ComingChange]:
     """The first changes after `after`, soonest first: two statements, and one for each kind that is found."""
-    every = timed_rows()
-    parts = (_keys(number, rows, after)[:limit] for number, rows in enumerate(every))
-    kinds = [rows.kind for rows in every]
+    kinds = [rows.kind for rows in timed_rows()]
     recurring = [(kinds.index(ChangeKind.FRONT), *one) for one in _recurring(after, limit)]
-    found = sorted([*first_rows(*parts), *recurring], key=lambda row: (row[1], row[0], row[2]))[:limit]
+    stored = first_rows(_keys, limit, after=after)
+    found = sorted([*stored, *recurring], key=lambda row: (row[1], row[0], row[2]))[:limit]
     wanted = defaultdict[type[models.Model], set[int]](set)
     for number, _at, pk in found:
         wanted[_MODELS[kinds[number]]].add(pk)
@@ -137,11 +136,9 @@ def coming_changes(after: datetime, *, limit: int) -> list[ComingChange]:
 
 def stops(after: datetime, *, limit: int) -> list[Stop]:
     """The first instants after `after` at which the clock changes something: two statements."""
-    every = timed_rows()
-    parts = (_numbers(number, rows, after)[:limit] for number, rows in enumerate(every))
-    kinds = [rows.kind for rows in every]
+    kinds = [rows.kind for rows in timed_rows()]
     found = defaultdict[int, dict[ChangeKind, int]](dict)
-    for number, at, count in first_rows(*parts):
+    for number, at, count in first_rows(_numbers, limit, after=after):
         found[at][kinds[number]] = found[at].get(kinds[number], 0) + count
     for at, _version in _recurring(after, limit):
         found[at][ChangeKind.FRONT] = found[at].get(ChangeKind.FRONT, 0) + 1
@@ -180,20 +177,27 @@ def _loaded(model: type[models.Model]) -> QuerySet[Any]:
     return found[model]
 
 
-def _keys(number: int, rows: TimedRows, after: datetime) -> QuerySet[Any]:
-    return rows.after(after).values_list(Value(number), EpochMicroseconds(rows.column), "pk")
+def _keys(limit: int, after: Instant) -> Iterator[QuerySet[Any]]:
+    """For each of `timed_rows`: its number, instants in microseconds, and keys."""
+    for number, rows in enumerate(timed_rows()):
+        yield rows.after(after).values_list(Value(number), EpochMicroseconds(rows.column), "pk")[:limit]
 
 
-def _numbers(number: int, rows: TimedRows, after: datetime) -> QuerySet[Any]:
-    grouped = rows.after(after).values(rows.column).annotate(number=Count("pk"))
-    found: QuerySet[Any] = grouped.values_list(Value(number), EpochMicroseconds(rows.column), "number")
-    return found
+def _numbers(limit: int, after: Instant) -> Iterator[QuerySet[Any]]:
+    """For each of `timed_rows`: its number, instants in microseconds, and how many rows each has."""
+    for number, rows in enumerate(timed_rows()):
+        grouped = rows.after(after).values(rows.column).annotate(number=Count("pk"))
+        yield grouped.values_list(Value(number), EpochMicroseconds(rows.column), "number")[:limit]
 
 
 def _recurring(after: datetime, limit: int) -> list[tuple[int, int]]:
     """The instants, in microseconds, and versions of the first occurrences of recurring versions of fronts."""
-    found = FrontSeries.objects.filter(has_readers()).first_after(after, limit=limit)
+    found = first_occurrences(compiled_once(_series, limit, after=after), after=after, limit=limit)
     return [((one.at - _EPOCH) // timedelta(microseconds=1), one.version) for one in found]
+
+
+def _series(limit: int, after: Instant) -> QuerySet[Any]:
+    return FrontSeries.objects.filter(has_readers()).soonest(after)[:limit]
 
 
 def _instant(microseconds: int) -> datetime:

@@ -6,7 +6,7 @@ of one day, as long as clocks do not change and none is skipped. So arithmetic f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
@@ -67,11 +67,13 @@ class FrontSeriesQuerySet(models.QuerySet["FrontSeries"]):
         found = (Occurrence(at, version) for row in ranges for at, version in row if at <= until)
         return sorted(found, key=lambda one: (one.at, one.version))
 
+    def soonest(self, moment: Any) -> models.QuerySet[Any]:
+        """First, last and version of those that are not over at `moment`, by their first occurrence after it."""
+        return self.with_next(moment).order_by("at", "pk").values_list("first", "last", "version")
+
     def first_after(self, moment: datetime, *, limit: int) -> list[Occurrence]:
         """The first occurrences after `moment`, in order: one statement, however many there are."""
-        soonest = self.with_next(moment).order_by("at", "pk").values_list("first", "last", "version")[:limit]
-        found = merge(*(_expanded(*row, after=moment) for row in soonest))
-        return [Occurrence(at, version) for at, version in islice(found, limit)]
+        return first_occurrences(self.soonest(moment)[:limit], after=moment, limit=limit)
 
 
 class FrontSeries(models.Model):
@@ -101,6 +103,14 @@ class FrontSeries(models.Model):
     def contains(self, moment: datetime) -> bool:
         """Whether `moment` is one of them."""
         return self.first <= moment <= self.last and not (moment - self.first) % WEEK
+
+
+def first_occurrences(
+    soonest: Iterable[tuple[datetime, datetime, int]], *, after: datetime, limit: int
+) -> list[Occurrence]:
+    """The first occurrences after an instant, in order, of so many of the `soonest` series then."""
+    found = merge(*(_expanded(*row, after=after) for row in soonest))
+    return [Occurrence(at, version) for at, version in islice(found, limit)]
 
 
 def microseconds(moment: Any) -> Combinable:

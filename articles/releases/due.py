@@ -34,7 +34,7 @@ from articles.releases.effects import article_of
 from articles.releases.preflight_checks import find_problems, loaded_members
 from articles.search import terms_of
 from articles.text import language_of
-from scheduling.database import Overlay, database_now, overlaid
+from scheduling.database import Overlay, compiled_once, database_now, overlaid
 
 Action = ReleaseMember.Action
 Status = Article.Status
@@ -65,13 +65,13 @@ def composed(plan: Composition) -> Iterator[None]:
 
 def _is_due() -> QuerySet[Any]:
     now = database_now()
-    return Update.objects.due(now).values("pk").union(Release.objects.due(now).values("pk"))
+    return Update.objects.due(now).values("pk").union(Release.objects.due(now).values("pk"))[:1]
 
 
 def plan_of_due() -> Composition:
     """What is due, unless it fails."""
     now, plan = database_now(), Composition()
-    if not _is_due().exists():
+    if not compiled_once(_is_due):
         return plan
     for update in Update.objects.due(now).select_related("article", "approved"):
         plan.add_update(update)

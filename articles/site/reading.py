@@ -119,14 +119,15 @@ def show_at(
 ) -> HttpResponseBase:
     """The response of a readers' view at the instant that the request asks for; 400 for what is none."""
     try:
-        moment, other = _instant_in(request.GET[AT]), _compared_instant(request)
+        now = read_database_clock()
+        moment, other = _instant_in(request.GET[AT], now), _compared_instant(request, now)
         has_bar = other is not None or (request.resolver_match and request.resolver_match.url_name in _PAGES)
-        reading = _reading(request, moment) if has_bar else Reading(moment, "", "", request.path)
+        reading = _reading(request, moment, now) if has_bar else Reading(moment, "", "", request.path)
         request.reading = reading  # type: ignore[attr-defined]  # for the templates
         _drop_parameters(request)
 
         def shown(moment: datetime) -> HttpResponse:
-            with _read_at(moment) as past:
+            with _read_at(moment, is_past=moment < now) as past:
                 request.reading = replace(request.reading, unknown=past.unknown)  # type: ignore[attr-defined]
                 response: Any = view(request, *args, **options)
                 return _rendered(response)
@@ -142,9 +143,8 @@ def show_at(
 
 
 @contextmanager
-def _read_at(moment: datetime) -> Iterator[Past]:
+def _read_at(moment: datetime, *, is_past: bool) -> Iterator[Past]:
     """Let this block read what readers get, or got, at an instant. Raises `TooMany`."""
-    is_past = moment < read_database_clock()
     with snapshot(), bypassing(), at_instant(moment):
         if is_past:
             with as_was(moment) as past:
@@ -199,13 +199,13 @@ def _rendered(response: Any) -> HttpResponse:
     return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
 
-def _compared_instant(request: HttpRequest) -> datetime | None:
+def _compared_instant(request: HttpRequest, now: datetime) -> datetime | None:
     """The instant that the page is compared with; None without one."""
     text = request.GET.get(WITH)
-    return None if text is None else read_database_clock() if text == NOW else _instant_in(text)
+    return None if text is None else now if text == NOW else _instant_in(text, now)
 
 
-def _instant_in(text: str) -> datetime:
+def _instant_in(text: str, now: datetime) -> datetime:
     """The instant in `text`: a time with an offset, or a wall time of the site. Raises `NoInstant`."""
     try:
         given = datetime.fromisoformat(text.replace(" ", "+") if len(text) <= TIME_LENGTH else "")
@@ -219,14 +219,14 @@ def _instant_in(text: str) -> datetime:
         raise NoInstant(_("The time lies outside the years 1000 to 9999.")) from error
     except (NoTimeZone, ValueError) as error:
         raise NoInstant(_("Give a time such as 2026-11-27T07:00.")) from error
-    if moment < (now := read_database_clock()) and moment < (since := recorded_since(now, moment)):
+    if moment < now and moment < (since := recorded_since(now, moment)):
         text = _("What readers saw before %(time)s is not recorded; choose a later time.")
         raise NoInstant(text % {"time": format_time_exactly(since)})
     return moment
 
 
-def _reading(request: HttpRequest, moment: datetime) -> Reading:
-    now, recorded = read_database_clock(), None
+def _reading(request: HttpRequest, moment: datetime, now: datetime) -> Reading:
+    recorded = None
     if moment < now:
         recorded = recorded_since(now, moment)
         previous, following = past_changes_beside(moment, since=recorded)

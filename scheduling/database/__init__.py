@@ -18,6 +18,7 @@ from scheduling.database.compiled import (
     Statement as Statement,
     compiled_for as compiled_for,
     compiled_once as compiled_once,
+    first_rows as first_rows,
     pipelined as pipelined,
     update_statement as update_statement,
     write_for as write_for,
@@ -29,7 +30,7 @@ from scheduling.database.counting import (
     count_up_to as count_up_to,
 )
 from scheduling.database.instances import instance_of_row as instance_of_row
-from scheduling.database.limited_union import first_rows as first_rows, in_any as in_any
+from scheduling.database.limited_union import in_any as in_any
 from scheduling.database.locks import IdList as IdList, among as among, lock_by_ids as lock_by_ids
 from scheduling.database.overlay import Overlay as Overlay, overlaid as overlaid
 from scheduling.database.server_clock import (

@@ -7,18 +7,19 @@ On SQLite it is called each time, because "now" is a value there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.expressions import RawSQL
 from django.db.models.sql import UpdateQuery
 
+from scheduling.database.limited_union import union_statement
 from scheduling.database.locks import ANY_IDS
-from scheduling.database.server_clock import is_at_instant, with_instant
+from scheduling.database.server_clock import TIME_PLACEHOLDER, is_at_instant, with_instant
 
 Row = TypeVar("Row", bound=models.Model)
 Statement = tuple[str, Sequence[Any]]
@@ -27,23 +28,56 @@ Statement = tuple[str, Sequence[Any]]
 _MOST = 200  # statements that a connection remembers
 
 
-class GivenTime(RawSQL):
+class GivenTime(models.Func):
     """A time in a compiled statement that is another one at each execution."""
 
-    def __init__(self) -> None:
-        super().__init__("%s", (self,), output_field=models.DateTimeField())
+    output_field = models.DateTimeField()
+
+    def __init__(self, name: str = "given") -> None:
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **extra: Any) -> Any:
+        """A placeholder for it."""
+        return TIME_PLACEHOLDER if connection.vendor == "mysql" else "%s", [self]
 
 
 GIVEN_TIME = GivenTime()
 
 
-def compiled_once(build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable) -> list[Any]:
-    """The rows of `build(*arguments)`."""
+def compiled_once(
+    build: Callable[..., models.QuerySet[Row, Any]], *arguments: Hashable, **times: datetime
+) -> list[Any]:
+    """The rows of `build(*arguments, **times)`. The times are others at each execution."""
     connection = _connection()
     if connection.vendor == "sqlite":
-        return list(build(*arguments))
-    queryset, compiler, statement = _remembered(connection, build, arguments, lambda: _compiled(build(*arguments)))
-    return _rows(queryset, compiler, statement)
+        return list(build(*arguments, **times))
+    queryset, compiler, statement = _remembered(
+        connection, build, arguments, lambda: _compiled(build(*arguments, **_placeholders(times)))
+    )
+    return _rows(queryset, compiler, _with_times(statement, connection, times))
+
+
+def first_rows(
+    build: Callable[..., Iterable[models.QuerySet[Any]]], *arguments: Hashable, **times: datetime
+) -> list[tuple[Any, ...]]:
+    """The rows of all lists of `build(*arguments, **times)`, each with its own order and limit, in one statement.
+
+    Their columns need no conversion.
+    """
+    connection = _connection()
+    if connection.vendor == "sqlite":
+        sql, parameters = union_statement(build(*arguments, **times))
+    else:
+        found = _remembered(
+            connection, build, arguments, lambda: union_statement(build(*arguments, **_placeholders(times)))
+        )
+        sql, parameters = _with_times(found, connection, times)
+    if not sql:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
 
 
 def compiled_for(
@@ -56,7 +90,7 @@ def compiled_for(
     queryset, compiler, statement = _remembered(
         connection, build, arguments, lambda: _compiled(build(ANY_IDS, *arguments))
     )
-    return _rows(queryset, compiler, _with_ids(statement, ids)) if ids else []
+    return _rows(queryset, compiler, _with_times(_with_ids(statement, ids), connection)) if ids else []
 
 
 def write_for(
@@ -73,9 +107,7 @@ def write_for(
         sql, parameters = build(ids, *arguments)
     if not ids:
         return
-    if given:
-        time = connection.ops.adapt_datetimefield_value(given)
-        parameters = [time if isinstance(one, GivenTime) else one for one in parameters]
+    sql, parameters = _with_times((sql, parameters), connection, {"given": given} if given else {})
     with pipelined(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
 
@@ -116,12 +148,24 @@ def _compiled(queryset: models.QuerySet[Any]) -> tuple[models.QuerySet[Any], Any
 
 
 def _rows(queryset: models.QuerySet[Any], compiler: Any, statement: Statement) -> list[Any]:
-    sql, parameters = statement
-    present = sql, with_instant(parameters, compiler.connection)
-    compiler.as_sql = lambda *args, **options: present
+    compiler.as_sql = lambda *args, **options: statement
     rows = queryset.all()
     rows.query.get_compiler = lambda *args, **options: compiler  # type: ignore[method-assign]
     return list(rows)
+
+
+def _placeholders(times: Mapping[str, datetime]) -> dict[str, GivenTime]:
+    return {name: GivenTime(name) for name in times}
+
+
+def _with_times(
+    statement: Statement, connection: BaseDatabaseWrapper, times: Mapping[str, datetime] = MappingProxyType({})
+) -> Statement:
+    """A compiled statement with these times, and with the instant of a block of `at_instant`."""
+    sql, parameters = statement
+    given: dict[str, Any] = {name: connection.ops.adapt_datetimefield_value(moment) for name, moment in times.items()}
+    parameters = [given.get(one.name, one) if isinstance(one, GivenTime) else one for one in parameters]
+    return sql, with_instant(parameters, connection)
 
 
 def _with_ids(statement: Statement, ids: Collection[int]) -> Statement:

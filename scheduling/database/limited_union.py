@@ -1,4 +1,4 @@
-"""The first rows of many lists in one statement."""
+"""Many lists in one statement, each with its own order and limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -31,12 +30,8 @@ def _compiled(lists: Iterable[QuerySet[Any]]) -> Iterator[tuple[str, Sequence[An
             yield rows.query.sql_with_params()
 
 
-def first_rows(*lists: QuerySet[Any]) -> list[tuple[Any, ...]]:
-    """The rows of all `lists` together, each with its own order and limit, of columns that need no conversion."""
+def union_statement(lists: Iterable[QuerySet[Any]]) -> tuple[str, Sequence[Any]]:
+    """The statement for the rows of all `lists` together, with its parameters; empty if there can be none."""
     compiled = list(_compiled(lists))
-    if not compiled:
-        return []
     parts = (f"SELECT * FROM ({sql}) AS part{number}" for number, (sql, _params) in enumerate(compiled))  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), [value for _sql, params in compiled for value in params])
-        return list(cursor.fetchall())
+    return " UNION ALL ".join(parts), [value for _sql, params in compiled for value in params]

@@ -32,6 +32,10 @@ _DRIFT = 1e-4  # of two undisturbed clocks against each other: a tenth of a mill
 _MAX_DRIFT = 0.05  # seconds against the monotonic clock; more means that the clock was set, or the machine slept
 
 
+TIME_PLACEHOLDER = "CAST(%s AS DATETIME(6))"
+"""Of MariaDB and MySQL, which would compare texts where no column says what a parameter is."""
+
+
 class DatabaseNow(Func):
     """The database server's current time in UTC, to the microsecond.
 
@@ -46,8 +50,7 @@ class DatabaseNow(Func):
         """The server's clock or, in a block of `at_instant`, that instant as a parameter."""
         if (moment := _instant.get()) is None:
             return super().as_sql(compiler, connection, *args, **extra)
-        # Cast, or MySQL would compare texts where no column says what the parameter is.
-        return "CAST(%s AS DATETIME(6))", [InstantParameter.of(moment, connection)]
+        return TIME_PLACEHOLDER, [InstantParameter.of(moment, connection)]
 
     def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """This process's clock as a parameter of the statement."""

@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from articles.models import Channel, ChannelQuerySet
-from scheduling.database import among, compiled_for, compiled_once
-from tests.articles.factories import make_channel
+from articles.models import Article, ArticleQuerySet, Channel, ChannelQuerySet
+from scheduling.database import among, at_instant, compiled_for, compiled_once, database_now, first_rows
+from tests.articles.factories import APPROVED, make_article, make_channel, soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,3 +58,30 @@ def test_ids_become_part_of_a_statement_only_as_numbers() -> None:
     injected: list[Any] = ["0) OR (1 = 1"]
     with pytest.raises((TypeError, ValueError)):
         compiled_for(having, injected)
+
+
+def begun(*, by: Any) -> ArticleQuerySet:
+    """The articles that go live until a time, at the latest now."""
+    return Article.objects.live(database_now()).filter(goes_live_at__lte=by).order_by("pk")
+
+
+def lists(limit: int, *, by: Any) -> list[Any]:
+    """The same in two lists: as numbers, and none."""
+    return [begun(by=by).values_list("pk")[:limit], Article.objects.none().values_list("pk")]
+
+
+def test_times_are_those_of_each_use() -> None:
+    published = {"status": Article.Status.PUBLISHED}
+    first, second = (make_article(publish_at=soon(hours=-hours), **published) for hours in (3, 1))
+    coming = make_article(status=APPROVED, publish_at=soon(hours=2))
+    for by, at, found in (
+        (soon(hours=-2), soon(), [first]),
+        (soon(), soon(), [first, second]),
+        (soon(hours=9), soon(), [first, second]),
+        (soon(hours=9), soon(hours=3), [first, second, coming]),
+        (soon(hours=9), soon(hours=-2), [first]),
+    ):
+        with at_instant(at):
+            assert compiled_once(begun, by=by) == found
+            assert first_rows(lists, 9, by=by) == [(article.pk,) for article in found]
+    assert compiled_once(begun, by=soon(hours=9)) == [first, second]
