@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.functional import Promise
+from django.utils.text import Truncator
 
 from articles.audit import Action, label_of
 from articles.desk.audit.details import details_of
 from articles.desk.audit.instants import delay_of, seen_at, who_of
+from articles.limits import REASON_LENGTH
 from articles.models import Article, AuditEntry
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS
@@ -46,6 +48,8 @@ _TIMES = ("unpublish_at", "embargo_until", "update_at")
 
 _OTHERS = ("assigned", "due_at", "quote")
 """Other details that are shown."""
+
+_QUOTED = 160  # characters of a passage, as beside its note
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +87,7 @@ def _audited(article: Article) -> Iterable[ActivityEntry]:
             who=who_of(entry),
             icon=ICONS.get(entry.action, "circle"),
             changes=[*(("", change) for change in (*entry.differences(), *delay_of(entry))), *times, *others],
-            text=entry.reason,
+            text=Truncator(entry.reason).chars(REASON_LENGTH),  # of a note, which stands beside
             revision=entry.revision,
             is_about_time=entry.old_time != entry.new_time or bool(times),
         )
@@ -93,7 +97,9 @@ def _details(entry: AuditEntry, names: Iterable[str]) -> Iterable[tuple[str | Pr
     """Label and value of those of these details that the entry has."""
     for name in names:
         if name in entry.details:
-            yield from details_of(AuditEntry(details={name: entry.details[name]}))
+            value = entry.details[name]
+            shown = Truncator(value).chars(_QUOTED) if name == "quote" else value
+            yield from details_of(AuditEntry(details={name: shown}))
 
 
 SOURCES: list[Callable[[Article], Iterable[ActivityEntry]]] = [_audited]

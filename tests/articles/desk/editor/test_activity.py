@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
+from articles import notes
 from articles.audit import Action
 from articles.desk.audit.instants import delay_of, seen_at, seen_before
 from articles.desk.editor.activity import events
+from articles.limits import REASON_LENGTH
 from articles.models import AuditEntry
-from articles.text import format_time_exactly
-from tests.articles.factories import make_editor, make_user, soon
+from articles.text import Selector, format_time_exactly
+from tests.articles.factories import make_article, make_editor, make_user, soon
 from tests.articles.situations import SITUATIONS, Situation, run_worker
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +54,14 @@ def test_an_article_that_came_and_went_without_a_worker_has_both_in_their_order(
     made = after_an_outage("end_without_record")
     titles = [one.title for one in events(made.article)]
     assert [title for title in titles if title != "Created"] == ["Unpublished on schedule", "Went live"]
+
+
+def test_notes_and_their_passages_are_cut() -> None:
+    article = make_article(body="<p>" + "tide " * 300 + "</p>")
+    notes.add_note(article, by=make_editor(), text="why " * 500, about=Selector("tide " * 300))
+    entry = events(article)[0]
+    assert [(value[-1], len(value)) for _label, value in entry.changes] == [("…", 160)]
+    assert len(entry.text) == REASON_LENGTH
 
 
 @pytest.mark.parametrize("action", [Action.PUBLISHED, Action.UNPUBLISHED, Action.UPDATED])
