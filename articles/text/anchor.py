@@ -56,7 +56,9 @@ class SearchedText:
         if span is None:
             return None
         start, end = self._places[span[0]], self._places[span[1] - 1] + 1
-        return Selector(self.text[start:end], self.text[max(0, start - CONTEXT) : start], self.text[end:][:CONTEXT])
+        return Selector(
+            self.text[start:end], self.text[max(0, start - CONTEXT) : start], self.text[end : end + CONTEXT]
+        )
 
     @cached_property
     def _places(self) -> list[int]:
@@ -71,13 +73,14 @@ class SearchedText:
         size = len(wanted.quote)
 
         def fit(start: int) -> int:
-            before, after = self._dense[max(0, start - CONTEXT) : start], self._dense[start + size :][:CONTEXT]
-            return _common(wanted.prefix[::-1], before[::-1]) + _common(wanted.suffix, after)
+            return _common(wanted.prefix[::-1], self._before(start)) + _common(wanted.suffix, self._after(start + size))
 
         starts = list(self._occurrences(wanted.quote))
         return (best := max(starts, key=fit), best + size) if starts else None
 
     def _edited(self, wanted: Selector) -> tuple[int, int] | None:
+        if self._left[0] < 0:  # nothing more will be compared
+            return None
         # Between neighbours of a passage that was deleted there is nothing.
         spans = dict.fromkeys(span for span in self._spans(wanted) if span[0] < span[1])
         if not spans or not self._may_compare(len(wanted.quote)):
@@ -108,8 +111,15 @@ class SearchedText:
 
     def _is_between(self, wanted: Selector, start: int, end: int) -> bool:
         """Whether the very texts stand around a passage that stood around the quote: it counts more than any other."""
-        is_after = _is_beside(wanted.prefix[::-1], self._dense[:start][: -CONTEXT - 1 : -1])
-        return is_after and _is_beside(wanted.suffix, self._dense[end:][:CONTEXT])
+        is_after = _is_beside(wanted.prefix[::-1], self._before(start))
+        return is_after and _is_beside(wanted.suffix, self._after(end))
+
+    def _before(self, place: int) -> str:
+        """The text before a place, read away from it."""
+        return self._dense[max(0, place - CONTEXT) : place][::-1]
+
+    def _after(self, place: int) -> str:
+        return self._dense[place : place + CONTEXT]
 
     def _spans(self, wanted: Selector) -> Iterator[tuple[int, int]]:
         """The places where the edited passage may be."""
