@@ -71,7 +71,7 @@ def lists(limit: int, *, by: Any) -> list[Any]:
 
 
 def test_times_are_those_of_each_use() -> None:
-    published = {"status": Article.Status.PUBLISHED}
+    published: dict[str, Any] = {"status": Article.Status.PUBLISHED}
     first, second = (make_article(publish_at=soon(hours=-hours), **published) for hours in (3, 1))
     coming = make_article(status=APPROVED, publish_at=soon(hours=2))
     for by, at, found in (
