@@ -22,6 +22,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.contrib import auth
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -238,7 +239,9 @@ class AdmissionMiddleware:
         if not request.path_info.startswith(_OF_STAFF):
             with pages:
                 return self._answer(request)
-        client, began = _client_of(request), time.monotonic()
+        began = time.monotonic()
+        _recognise(request)
+        client = _client_of(request)
         if refused := newsroom.take(client):
             return _refusal(request, refused)
         try:
@@ -298,13 +301,27 @@ def _claim(request: HttpRequest) -> str | None:
     return sha256("\n".join(claimed).encode(errors="replace")).hexdigest() if any(claimed) else None
 
 
+def _recognise(request: HttpRequest) -> None:
+    """Read whose session this is, if it is new to this process: all of an office may have one address.
+
+    Django's middleware then reads it no more. Requests with made-up ones cost as much as those that it refuses.
+    """
+    if settings.SESSION_COOKIE_NAME in request.COOKIES and _claim(request) not in _people:
+        with threads.working:
+            request._cached_user = auth.get_user(request)  # type: ignore[attr-defined]
+        _note_person(request)
+
+
 def _note_person(request: HttpRequest) -> None:
-    """Remember who has sent this, if the view has asked; a query for that would cost every request one."""
+    """Remember who has sent this, if that was asked; a query for that would cost every request one."""
     user = getattr(request, "user", None)
-    if isinstance(user, LazyObject):
+    if user is None or isinstance(user, LazyObject):
         user = getattr(request, "_cached_user", None)
     claim = _claim(request)
-    if user is None or user.pk is None or claim is None:
+    if user is None or claim is None:
+        return
+    if user.pk is None:
+        _people.pop(claim, None)  # the session or token has ended: who has it is not that person
         return
     if len(_people) >= _MOST_PEOPLE:
         _people.clear()

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -279,6 +280,36 @@ def test_tokens_and_sessions_of_a_user_are_one_person_once_a_view_has_accepted_t
     mine = person({"Cookie": f"sessionid={session}"})
     assert (mine, person(authorization)) == (f"user {user.pk}",) * 2
     assert person(forged) == person({}) == "address 127.0.0.1"
+
+
+def test_people_at_one_address_are_different_clients_from_their_first_requests_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "_people", {})
+    taken: list[str] = []
+
+    class Slots(admission._Slots):
+        def take(self, client: str) -> HTTPStatus | None:
+            taken.append(client)
+            return super().take(client)
+
+    monkeypatch.setattr(admission, "newsroom", Slots(AT_ONCE, lambda: AT_ONCE, waiting=WAITING))
+    people = [make_user(name, is_superuser=True) for name in ("alice", "bob")]
+    for user in people:
+        browser = Client()
+        browser.force_login(user)
+        assert browser.get("/admin/").status_code == 200
+    Client().get("/admin/", headers={"Cookie": "sessionid=forged"})
+    assert taken == [*(f"user {user.pk}" for user in people), "address 127.0.0.1"]
+
+
+def test_an_ended_session_is_nobodys(client: Client) -> None:
+    client.force_login(make_user("alice", is_superuser=True))
+    cookie = {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
+    client.get("/admin/")
+    client.logout()
+    Client().get("/admin/", headers=cookie)
+    assert admission._client_of(RequestFactory().get("/admin/", headers=cookie)) == "address 127.0.0.1"
 
 
 def test_people_behind_a_proxy_that_asks_all_for_one_password_are_different_clients() -> None:
