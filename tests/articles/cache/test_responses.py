@@ -197,6 +197,23 @@ def test_a_response_built_during_a_change_is_of_one_state_and_not_stored(
     assert "Newer" in get("/").text
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="needs a server")
+def test_a_response_is_of_one_state_if_the_connection_was_lost_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after a restart of the database: Django asks once for each request, and connects again."""
+    article, name = live(), "articles.site.views.front_at"
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", None)
+    monkeypatch.setitem(connection.settings_dict, "CONN_HEALTH_CHECKS", True)
+    connection.close()
+    connection.connect()
+    connection.close_if_unusable_or_obsolete()  # as at the beginning of a request
+    lost = connection.connection.thread_id()
+    elsewhere(lambda: connection.cursor().execute(f"KILL {lost}"))
+    monkeypatch.setattr(name, _and_then(name, lambda: elsewhere(lambda: rename(article, "Newer"))))
+    assert "Newer" not in get("/").text
+
+
 def test_a_response_is_of_one_instant(monkeypatch: pytest.MonkeyPatch) -> None:
     moment, name = soon(seconds=0.5), "articles.site.views.front_at"
     later = moment + timedelta(seconds=0.1)

@@ -590,7 +590,7 @@ def test_an_export_is_consistent_and_blocks_no_writer(monkeypatch: pytest.Monkey
         Article.objects.filter(pk=first.pk).delete()
         connections.close_all()
 
-    with snapshot():
+    with snapshot(), snapshot():
         pieces = WRITERS["jsonl"](Export(Article.objects.all(), soon()))
         seen = [json.loads(next(pieces))["title"]]
         with ThreadPoolExecutor(1) as others:
