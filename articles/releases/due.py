@@ -34,7 +34,7 @@ from articles.releases.effects import article_of
 from articles.releases.preflight_checks import find_problems, loaded_members
 from articles.search import terms_of
 from articles.text import language_of
-from scheduling.database import Overlay, compiled_once, database_now, overlaid
+from scheduling.database import Overlay, as_stored, compiled_once, database_now, overlaid
 
 Action = ReleaseMember.Action
 Status = Article.Status
@@ -50,16 +50,18 @@ Changes = defaultdict[str, dict[int, Any]]
 
 @contextmanager
 def as_due() -> Iterator[None]:
-    """Let the statements of this block read what is due as stored: one statement, and a few more if something is."""
-    with composed(plan_of_due()):
+    """Let the statements of this block read what is due as stored: one statement, and a few more if something is.
+
+    Within another such block at an earlier instant it holds all that is due by now.
+    """
+    with as_stored(), composed(plan_of_due()):
         yield
 
 
 @contextmanager
 def composed(plan: Composition) -> Iterator[None]:
     """Let the statements of this block read the tables as `plan` has them."""
-    is_filled = plan.is_filled
-    with overlaid(plan.tables()) if is_filled else nullcontext(), reading(plan.due()) if is_filled else nullcontext():
+    with overlaid(plan.tables()) if plan.is_filled else nullcontext(), reading(plan.due()):
         yield
 
 

@@ -32,7 +32,7 @@ from scheduling.database.counting import (
 from scheduling.database.instances import instance_of_row as instance_of_row
 from scheduling.database.limited_union import in_any as in_any
 from scheduling.database.locks import IdList as IdList, among as among, lock_by_ids as lock_by_ids
-from scheduling.database.overlay import Overlay as Overlay, overlaid as overlaid
+from scheduling.database.overlay import Overlay as Overlay, as_stored as as_stored, overlaid as overlaid
 from scheduling.database.server_clock import (
     EpochMicroseconds as EpochMicroseconds,
     at_instant as at_instant,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,9 +35,22 @@ class Overlay:
         return not (any(self.changed.values()) or self.copies or self.without or self.added)
 
 
+_in_force: ContextVar[object] = ContextVar("in_force", default=None)
+
+
+@contextmanager
+def as_stored() -> Iterator[None]:
+    """Let the statements of this block read all tables as they are, whatever overlays there are around it."""
+    with _applying(None):
+        yield
+
+
 @contextmanager
 def overlaid(tables: Mapping[type[Model], Overlay]) -> Iterator[None]:
-    """Let the SELECT statements of this block read these tables so; those that lock or write see them as they are."""
+    """Let the SELECT statements of this block read these tables so; those that lock or write see them as they are.
+
+    It replaces what another such block around it has laid over tables.
+    """
     quote = connection.ops.quote_name
     known = [
         (quote(model._meta.db_table), _statement(model, overlay))
@@ -45,7 +59,7 @@ def overlaid(tables: Mapping[type[Model], Overlay]) -> Iterator[None]:
     ]
 
     def read(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        used = [(name, *statement) for name, statement in known if name in sql]
+        used = [(name, *statement) for name, statement in known if name in sql] if _in_force.get() is known else []
         if not used or many or not sql.startswith(("SELECT ", "(SELECT ")) or "FOR UPDATE" in sql:
             return execute(sql, params, many, context)
         expressions = ", ".join(f"{name} AS ({statement})" for name, statement, _given in used)
@@ -54,8 +68,17 @@ def overlaid(tables: Mapping[type[Model], Overlay]) -> Iterator[None]:
             sql = sql.replace("%", "%%")
         return execute(f"WITH {expressions} {sql}", (*given, *(params or ())), many, context)
 
-    with rewriting(read):
+    with _applying(known), rewriting(read):
         yield
+
+
+@contextmanager
+def _applying(tables: object) -> Iterator[None]:
+    token = _in_force.set(tables)
+    try:
+        yield
+    finally:
+        _in_force.reset(token)
 
 
 def _statement(model: type[Model], overlay: Overlay) -> tuple[str, list[Any]]:

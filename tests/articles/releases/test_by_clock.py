@@ -13,6 +13,7 @@ from django.core.cache import caches
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from articles import publishing, releases
 from articles.audit import Action as Recorded
@@ -31,6 +32,7 @@ from tests.articles.factories import (
     make_article,
     make_channel,
     make_editor,
+    make_front,
     make_release,
     sitemap_of,
     soon,
@@ -294,6 +296,19 @@ def test_readers_get_what_is_due_when_little_time_is_left_to_a_request(newsroom:
     staff.force_login(User.objects.create_superuser("root"))
     later = staff.get("/", {"at": soon(hours=1).isoformat()})
     assert ["New headline" in text for text in (page[2], later.content.decode())] == [True, True]
+
+
+def test_the_newsroom_sees_what_is_due_by_a_later_instant_beside_what_is_due_now(newsroom: Newsroom) -> None:
+    """As in the preview of a front with a time to come."""
+    come_update(newsroom, title="New headline")
+    newsroom.update(newsroom.other, title="Later headline")
+    Update.objects.filter(article=newsroom.other).update(publish_at=soon(hours=1))
+    version = make_front(newsroom.old, newsroom.other, size=2, live_from=soon(hours=2))
+    staff = Client()
+    staff.force_login(newsroom.irene)
+    page = staff.get(reverse("admin:articles_front_preview", args=[version.pk])).text
+    found = re.findall("Old headline|New headline|Harbour opens|Later headline", page)
+    assert found == ["New headline", "Later headline"]
 
 
 def test_readers_get_pages_while_more_updates_are_due_than_a_union_has_parts(
