@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import datetime
@@ -39,7 +39,9 @@ _composing: list[Callable[[], AbstractContextManager[None]]] = [nullcontext]
 WORDS = "q"
 """The parameter of the words to search for."""
 
-_MOST_ATTEMPTS = 5  # at a search while no article changes
+_ATTEMPTS: Sequence[Callable[[], AbstractContextManager[None]]] = (snapshot, snapshot, snapshot, nullcontext)
+"""At a search. While articles change all the time, the last one finds them, if not all of them in one state."""
+
 _NEWEST = 50  # changes of articles that are compared for that
 
 MAX_PATHS = 10_000
@@ -186,8 +188,8 @@ def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase], *, 
     MariaDB's full-text index forgets earlier texts with the commit, so it does not find what had another one then.
     """
     searches = searches and connection.vendor != "sqlite"
-    for _attempt in range(_MOST_ATTEMPTS):
-        with snapshot():
+    for attempt in _ATTEMPTS:
+        with attempt():
             change = next_change()
             latest = _latest_changes() if searches else []
             with at_instant(change.now), building_until(change), _composing[-1]() if change.is_due else nullcontext():
