@@ -41,12 +41,19 @@ SEARCH = "/search/?q=budget"
 def while_running(
     path: str, act: Callable[[], object], *, address: str = "192.0.2.1", client: Client | None = None
 ) -> Any:
-    """The response of a request during whose first statement `act` runs."""
+    """The response of a request during whose first statement `act` runs, in another thread."""
     waiting = [act]
+
+    def act_apart(act: Callable[[], object]) -> None:
+        try:
+            act()
+        finally:
+            connection.close()
 
     def run_first(execute: Callable[..., Any], *arguments: Any) -> Any:
         if waiting:
-            waiting.pop()()
+            with ThreadPoolExecutor(1) as other:
+                other.submit(act_apart, waiting.pop()).result()
         return execute(*arguments)
 
     with connection.execute_wrapper(run_first):
