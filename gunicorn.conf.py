@@ -60,13 +60,14 @@ def post_worker_init(worker):
     """From now on, lines have the id of their request, and no secret of the environment; and requests may wait."""
     from django.conf import settings
 
-    from headline import admission
+    from headline import admission, slow_bodies
     from headline.logs import formatter
 
     worker.log.use(formatter(settings.LOG_FORMAT))
     if hasattr(worker, "tpool"):
         admission.threads.start(worker.cfg.threads)
-        worker.tpool = ThreadPoolExecutor(worker.cfg.threads + admission.WAITING)  # it has no thread yet
+        waiting = admission.WAITING + slow_bodies.AT_ONCE
+        worker.tpool = ThreadPoolExecutor(worker.cfg.threads + waiting)  # it has no thread yet
 
 
 def child_exit(server, worker):

@@ -62,7 +62,7 @@ _COMPARISONS = frozenset(
         "desk-revision-diff",
     }
 )
-_OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
+OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
 """Addresses that refuse strangers before any work."""
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Addresses that are answered at once in any case, as `headline.doctor.middleware` has them, which needs Django."""
@@ -223,7 +223,7 @@ class ReadersAdmission:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
-        if path in _PROBES or path.startswith(_OF_STAFF):
+        if path in _PROBES or path.startswith(OF_STAFF):
             return self._application(environ, start_response)
         with threads.working:
             return self._application(environ, start_response)
@@ -236,7 +236,7 @@ class AdmissionMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(_OF_STAFF):
+        if not request.path_info.startswith(OF_STAFF):
             with pages:
                 return self._answer(request)
         began = time.monotonic()
@@ -260,7 +260,7 @@ class AdmissionMiddleware:
         """Take a slot for a request that needs one; or the response that refuses it."""
         if not is_expensive(request):
             return None
-        is_of_staff = request.path_info.startswith(_OF_STAFF)
+        is_of_staff = request.path_info.startswith(OF_STAFF)
         slots, client = _expensive["staff" if is_of_staff else "readers"], _client_of(request)
         if refused := slots.take(client):
             return _refusal(request, refused)
@@ -278,7 +278,7 @@ def is_expensive(request: HttpRequest) -> bool:
     return (
         (may_search and any(request.GET.get(parameter) for parameter in _SEARCHES))
         or name in _COMPARISONS
-        or (bool(request.GET.get(_INSTANT)) and not request.path_info.startswith(_OF_STAFF))
+        or (bool(request.GET.get(_INSTANT)) and not request.path_info.startswith(OF_STAFF))
         or (name in _IMAGES and request.method in ("POST", "PATCH"))
     )
 
@@ -288,7 +288,7 @@ def _client_of(request: HttpRequest) -> str:
 
     An address may be what a client has written, if fewer proxies passed it on than are counted: it names no person.
     """
-    claim = _claim(request) if request.path_info.startswith(_OF_STAFF) else None
+    claim = _claim(request) if request.path_info.startswith(OF_STAFF) else None
     return _people.get(claim or "") or f"address {address_of(request)}"
 
 

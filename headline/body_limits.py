@@ -15,13 +15,11 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from articles.limits import ENDED_SESSION_BODY, ORDINARY_BODY, PUSH_BODY, SMALL_BODY
+from headline.admission import OF_STAFF
 
 _ALWAYS_SMALL = ("/admin/login/", "/api/v1/token/")
 _PUSHES = "/push/"
 _SAML = "/admin/sso/saml/"  # has a limit of its own
-_OF_STAFF = ("/admin/", "/api/v1/desk/", "/api/v1/tasks/")
-"""Addresses of users and their programs."""
-
 _LARGEST = ("/admin/articles/", *(f"/api/v1/desk/{name}/" for name in ("articles", "images", "templates", "words")))
 """Those where they send articles, templates, lists of words and files."""
 
@@ -54,7 +52,7 @@ def limit_of(request: HttpRequest) -> int | None:
     """The largest body of this request in bytes; None if Django limits it."""
     if request.path_info == _PUSHES:
         return PUSH_BODY
-    if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(_OF_STAFF):
+    if request.path_info.startswith(_ALWAYS_SMALL) or not request.path_info.startswith(OF_STAFF):
         return SMALL_BODY
     if request.path_info.startswith(_SAML):
         return None

@@ -14,6 +14,7 @@ from django.core.wsgi import get_wsgi_application
 from headline.admission import ReadersAdmission, threads
 from headline.api.wire import ApiMiddleware
 from headline.request_id import RequestIdMiddleware
+from headline.slow_bodies import SlowBodiesMiddleware
 from headline.telemetry import start_tracing
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if settings.REDIS_CACHE_URL:
 
     application = CacheMiddleware(application, waiting=threads.resting)
 
-application = ReadersAdmission(application)
+application = SlowBodiesMiddleware(ReadersAdmission(application))
 application = ApiMiddleware(application, settings.CORS_ORIGINS)
 application = RequestIdMiddleware(application)  # outermost, as copies of responses have no id
 

@@ -22,6 +22,7 @@ from django.test import Client, RequestFactory
 from django.urls import get_resolver, resolve
 from pytest_django import Settings
 
+from articles.limits import ENDED_SESSION_BODY
 from articles.models import Article
 from headline import admission
 from headline.admission import _COMPARISONS, _IMAGES, AT_ONCE, EACH, WAITING, AdmissionMiddleware, is_expensive
@@ -365,7 +366,7 @@ def _unfinished(site: Site, token: str) -> socket.socket:
     assert url.hostname and url.port
     sent = socket.create_connection((url.hostname, url.port))
     head = [f"Host: {url.netloc}", f"Authorization: Bearer {token}", "Content-Type: application/json"]
-    lines = ["POST /api/v1/desk/articles/ HTTP/1.1", *head, "Content-Length: 10", "", ""]
+    lines = ["POST /api/v1/desk/articles/ HTTP/1.1", *head, f"Content-Length: {ENDED_SESSION_BODY + 1}", "", ""]
     sent.sendall("\r\n".join(lines).encode())
     return sent
 

@@ -1,0 +1,129 @@
+"""Bodies that come slowly, or never, occupy nothing that other requests need."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from gunicorn.http.body import Body, LengthReader  # type: ignore[import-untyped]
+from gunicorn.http.unreader import SocketUnreader  # type: ignore[import-untyped]
+
+from articles.limits import SMALL_BODY
+from headline import slow_bodies
+from headline.slow_bodies import AT_ONCE, SlowBodiesMiddleware
+from tests.conftest import Site
+from tests.harness import PATIENCE
+from tests.headline.test_admission import _status
+
+Pair = tuple[socket.socket, socket.socket]
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """The client's and the server's end of a connection."""
+    with (ends := socket.socketpair())[0], ends[1]:
+        yield ends
+
+
+class Server:
+    """The middleware, and what it has passed on."""
+
+    def __init__(self) -> None:
+        self.statuses: list[str] = []
+        self.streams: list[Any] = []
+        self.middleware: Any = SlowBodiesMiddleware(self._application)
+
+    def _application(self, environ: dict[str, Any], _start_response: Any) -> list[bytes]:
+        self.streams.append(environ["wsgi.input"])
+        return []
+
+    def ask(self, end: socket.socket, length: int) -> Any:
+        """The stream of a request with a body of this length; as gunicorn does, from this end of a connection."""
+        stream = Body(LengthReader(SocketUnreader(end), length))
+        environ = {"CONTENT_LENGTH": str(length), "PATH_INFO": "/", "wsgi.input": stream, "gunicorn.socket": end}
+        environ["SERVER_PROTOCOL"] = "HTTP/1.1"
+        self.middleware(environ, lambda status, _headers: self.statuses.append(status))
+        assert end.getblocking()
+        return stream
+
+
+def test_a_body_is_read_before_its_request_is_passed_on(pair: Pair) -> None:
+    (client, end), server = pair, Server()
+    client.sendall(b"abc")
+    assert server.ask(end, 3).failed is False
+    assert [stream.read() for stream in server.streams] == [b"abc"]
+
+
+def test_a_body_that_comes_in_parts_is_whole(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    (client, end), server = pair, Server()
+    client.sendall(b"ab")
+    awaited = slow_bodies._awaited
+
+    def send_the_rest(*arguments: Any) -> bytes | None:
+        client.sendall(b"c")
+        return awaited(*arguments)
+
+    monkeypatch.setattr(slow_bodies, "_awaited", send_the_rest)
+    assert server.ask(end, 3).failed is False
+    assert [stream.read() for stream in server.streams] == [b"abc"]
+
+
+def test_a_body_that_does_not_come_is_refused_and_its_place_is_free_again(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slow_bodies, "LONGEST", 0.01)
+    (client, end), server = pair, Server()
+    for _number in range(AT_ONCE + 1):
+        client.sendall(b"ab")
+        server.ask(end, 3)
+    assert server.statuses == ["408 Request Timeout"] * (AT_ONCE + 1)
+
+
+def test_the_body_of_a_client_that_is_gone_ends(pair: Pair) -> None:
+    (client, end), server = pair, Server()
+    client.sendall(b"ab")
+    client.close()
+    server.ask(end, 3)
+    assert [stream.read() for stream in server.streams] == [b"ab"]
+
+
+def test_bodies_that_will_be_refused_and_those_of_other_servers_are_not_read(pair: Pair) -> None:
+    (_client, end), server = pair, Server()
+    assert server.ask(end, SMALL_BODY + 1) is server.streams[0]
+    stream = BytesIO(b"abc")
+    server.middleware({"CONTENT_LENGTH": "3", "wsgi.input": stream}, lambda *_arguments: None)
+    assert server.streams[1] is stream
+
+
+@pytest.mark.django_db(transaction=True)
+def test_strangers_who_send_forms_without_bodies_stop_neither_pages_nor_the_newsroom(site: Site) -> None:
+    # As many as there are threads for pages, and turns in the newsroom.
+    paths = [*["/i18n/setlang/"] * (AT_ONCE // 2), *["/admin/login/"] * (AT_ONCE // 2)]
+    clients = [_without_body(site, path) for path in ("/i18n/setlang/", *paths)]
+    try:
+        (refused,), _writable, _broken = select.select(clients, [], [], PATIENCE)
+        assert b" 503 " in refused.recv(100)
+        refused.close()
+        clients.remove(refused)
+        for path in ("/healthz", "/en/", "/admin/login/"):
+            assert _status(site, path) == 200
+        assert select.select(clients, [], [], 0)[0] == []
+        clients[0].sendall(b"language=e")
+        assert b" 302 " in clients[0].recv(100)
+    finally:
+        for client in clients:
+            client.close()
+
+
+def _without_body(site: Site, path: str) -> socket.socket:
+    """A connection with a form whose body is missing."""
+    url = urlsplit(site.url)
+    sent = socket.create_connection((str(url.hostname), url.port or 0), PATIENCE)
+    head = [f"Host: {url.netloc}", "Cookie: csrftoken=" + "a" * 32, "Content-Type: application/x-www-form-urlencoded"]
+    sent.sendall("\r\n".join([f"POST {path} HTTP/1.1", *head, "Content-Length: 10", "", ""]).encode())
+    return sent
