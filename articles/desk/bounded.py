@@ -114,6 +114,15 @@ class RetriedScreens(SearchedScreens):
 
     answers_refusals = False
     """Whether the screen itself answers what a service refuses."""
+    names_related = True
+    """Whether a deletion reads and lists what goes with the chosen rows; not where that may be a million others."""
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What is named before a deletion."""
+        if self.names_related:
+            return super().get_deleted_objects(objs, request)
+        names = [str(one) for one in objs]
+        return names, {self.opts.verbose_name_plural: len(names)}, set(), []
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

@@ -70,6 +70,7 @@ class TagAdmin(SecondPersonScreens):
 
     form = TaxonomyForm
     nothing_yet = _("Tags connect articles across channels. Readers can follow them.")
+    names_related = False
     list_display = ["name", "slug"]
     search_fields = ["name"]
     prepopulated_fields = {"slug": ["name"]}

@@ -110,6 +110,7 @@ class EndpointAdmin(RetriedScreens):
 
     form = EndpointForm
     nothing_yet = _("A webhook tells another system at once what was published, changed or removed.")
+    names_related = False
     list_display = ["name", "badge", "delivered", "retrying", "median"]
     search_fields = ["url", "description"]
     list_per_page = 50

@@ -227,7 +227,7 @@ class ServiceAccountAdmin(RetriedScreens):
     form = ServiceAccountForm
     keeps_history = False  # the audit log has it
     nothing_yet = _("A program that acts by tokens, with roles but without a password.")
-    list_display = ["user", "purpose", "active", "created_by", "created"]
+    list_display = ["name", "purpose", "active", "created_by", "created"]
     list_select_related = ["user", "created_by"]
     search_fields = ["user__username", "purpose"]
 
@@ -270,6 +270,11 @@ class ServiceAccountAdmin(RetriedScreens):
     def has_module_permission(self, request: HttpRequest) -> bool:
         """As for users."""
         return self.has_view_permission(request)
+
+    @admin.display(description=_("Name"), ordering="user__username")
+    def name(self, account: ServiceAccount) -> str:
+        """That of its user."""
+        return account.user.username
 
     @admin.display(description=_("Active"), boolean=True, ordering="user__is_active")
     def active(self, account: ServiceAccount) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.tokens import default_token_generator
 from django.http import QueryDict
@@ -10,21 +12,26 @@ from django.utils.http import urlsafe_base64_encode
 
 from articles.audit import Action
 from articles.models import (
+    Alert,
     Article,
+    ArticleTemplate,
     AuditEntry,
     Block,
     BulkAction,
     Card,
     Channel,
+    Endpoint,
     FrontVersion,
     Image,
     Release,
     SensitiveWord,
+    SharedPage,
     Tag,
 )
 from articles.site.pagination import page_of
 from articles.site.streams import all_news
 from articles.workflow import ReleaseTransition
+from headline.api.models import ServiceAccount
 from scheduling.models import TaskInfo, TaskInfoLog
 
 Status = Article.Status
@@ -41,6 +48,8 @@ LISTS = {
     "words": "articles_sensitiveword",
     "review-policy": "articles_reviewpolicy",
     "notices": "articles_notification",
+    "alerts": "articles_alert",
+    "webhooks": "articles_endpoint",
     "audit": "articles_auditentry",
     "tasks": "scheduling_taskinfo",
     "task-records": "scheduling_taskinfolog",
@@ -48,6 +57,7 @@ LISTS = {
     "users": "auth_user",
     "groups": "auth_group",
     "tokens": "headline_api_apitoken",
+    "programs": "headline_api_serviceaccount",
     "my-settings": "articles_preferences",
 }
 """Name to model, for the screens that the admin makes of a model."""
@@ -76,6 +86,7 @@ def desk() -> dict[str, str]:
         **_of_images(),
         **_of_the_desk(),
         **_of_the_calendar(),
+        **_of_the_outside(),
     }
 
 
@@ -208,11 +219,30 @@ def _of_the_calendar() -> dict[str, str]:
     }
 
 
+def _of_the_outside() -> dict[str, str]:
+    alert, endpoint = Alert.objects.order_by("pk")[0], Endpoint.objects.order_by("pk")[0]
+    shared = SharedPage.objects.order_by("pk")[0]
+    return {
+        "alert-new": reverse("admin:articles_alert_add"),
+        "alert": _change("articles_alert", alert.pk),
+        "alert-delete": reverse("admin:articles_alert_delete", args=[alert.pk]),
+        "webhook-new": reverse("admin:articles_endpoint_add"),
+        "webhook": _change("articles_endpoint", endpoint.pk),
+        "webhook-delete": reverse("admin:articles_endpoint_delete", args=[endpoint.pk]),
+        "shared-pages": f"{reverse('desk_shared_pages')}?{urlencode({'page': '/en/', 'at': shared.at.isoformat()})}",
+        "upcoming": reverse("desk_upcoming"),
+        "second-factor": reverse("mfa_index"),
+        "program-new": reverse("admin:headline_api_serviceaccount_add"),
+        "program": _change("headline_api_serviceaccount", ServiceAccount.objects.order_by("pk")[0].pk),
+    }
+
+
 def _forms() -> dict[str, str]:
     user, group = User.objects.order_by("pk")[0].pk, Group.objects.order_by("pk")[0].pk
     new = {
         "channel": "articles_channel",
         "tag": "articles_tag",
+        "template": "articles_articletemplate",
         "word": "articles_sensitiveword",
         "group": "auth_group",
     }
@@ -220,6 +250,7 @@ def _forms() -> dict[str, str]:
         **{f"{name}-new": reverse(f"admin:{model}_add") for name, model in new.items()},
         "channel-form": _change("articles_channel", Channel.objects.order_by("pk")[0].pk),
         "tag-form": _change("articles_tag", Tag.objects.order_by("pk")[0].pk),
+        "template": _change("articles_articletemplate", ArticleTemplate.objects.order_by("pk")[0].pk),
         "word": _change("articles_sensitiveword", SensitiveWord.objects.order_by("pk")[0].pk),
         "audit-entry": _change("articles_auditentry", _entry().pk),
         "task": _change("scheduling_taskinfo", TaskInfo.objects.order_by("pk")[0].pk),

@@ -11,13 +11,24 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 from PIL import Image as PillowImage, ImageOps
 
-from articles import fronts, images, publishing, releases
+from articles import alerts, fronts, images, publishing, releases
 from articles.demo.create import found
 from articles.demo.images import painted
-from articles.models import Article, Channel, Image, Notification, SavedView, SensitiveWord
+from articles.models import (
+    Article,
+    Channel,
+    Delivery,
+    Endpoint,
+    Event,
+    Image,
+    Notification,
+    SavedView,
+    SensitiveWord,
+)
 from articles.publishing import bulk
 from articles.review import propose
 from articles.workflow import Transition
+from headline.api.models import ServiceAccount
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 
@@ -44,8 +55,28 @@ def fill() -> User:
     _releases(admin)
     _front(admin)
     _unused_image(admin)
+    _outside(admin)
     User.objects.create_user("wren@example.org", "wren@example.org", first_name="Wren Hale", is_staff=True)
     return admin
+
+
+def _outside(admin: User) -> None:
+    """What the world hears: a breaking alert, a webhook with a delivery in each state, a shared page; a program."""
+    article = Article.objects.filter(status=Status.PUBLISHED).order_by("pk")[0]
+    alerts.save_alert(article.pk, {"text": "Bridge closed after a collision", "lasts": timedelta(hours=1)}, by=admin)
+    now = timezone.now()
+    endpoint = Endpoint.objects.create(url="https://search.example.org/hook", description="Search", owner=admin)
+    for number, state in enumerate(Delivery.State):
+        event = Event.objects.create(
+            kind=Event.Kind.PUBLISHED, object_id=article.pk, revision=100 + number, happened_at=now
+        )
+        is_sent = state in (Delivery.State.DELIVERED, Delivery.State.FAILED)
+        sent = {"sent_at": now, "code": 200 + 300 * number, "ms": 30, "kind": event.kind} if is_sent else {}
+        endpoint.deliveries.create(event=event, object_id=article.pk, state=state, due_at=now, **sent)
+    at, lasts = now + timedelta(hours=3), timedelta(days=3)
+    publishing.share_page("/en/", at=at, lasts=lasts, by=admin, note="The printer")
+    account = User.objects.create_user("archive", is_staff=True)
+    ServiceAccount.objects.create(user=account, purpose="Copies articles to the archive.", created_by=admin)
 
 
 def _unused_image(admin: User) -> None:

@@ -34,7 +34,11 @@ CONTENT = {
     "articles.Note": ("text", "quote"),
     "articles.Release": ("name",),
     "articles.AuditEntry": ("reason",),
+    "articles.Alert": ("text",),
+    "articles.Endpoint": ("description",),
+    "articles.SharedPage": ("note",),
     "auth.Group": ("name",),
+    "headline_api.ServiceAccount": ("purpose",),
     "articles.SensitiveWord": ("text",),
     "auth.User": ("username", "first_name", "last_name"),
     "scheduling.WorkerHeartbeat": ("name",),
@@ -46,15 +50,15 @@ NAMES = re.compile(
     r"manage\.py(?: [a-z-]+)+"
     r"|[A-Z]\w+/[\w/+-]+|[\w.+-]+@[\w.-]+|https?://\S*|/[\w/.-]+|\b\w+(?:[._][a-z]+)+\b|\d [A-Z]{3,4}$"
     r"|\w+\*{5,}|^Probe .*|\b[A-Z]+(?:_[A-Z]+)+\b|smtp\+tls:\S+|(?:MariaDB|SQLite) [\d.]+"
-    r"|maxmemory(?:-policy)?|noeviction|allkeys-lru|\b(?:article|release):\d+:[\dT:.+-]+"
+    r"|maxmemory(?:-policy)?|Standard Webhooks|noeviction|allkeys-lru|\b(?:article|release):\d+:[\dT:.+-]+"
 )
-"""Zones, addresses, files, identifiers, keys, commands, options of Redis, hidden passwords, and the tests' own app."""
+"""Zones, addresses, files, identifiers, keys, commands, options of Redis, hidden passwords, standards, our own app."""
 
 SAME_EVERYWHERE = {
     *("Headline", "UTC", "API", "RSS", "Atom", "JSON", "Feed", "HTML", "URL", "ID", "MB", "UTF", "KB", "Shift", "Esc"),
     *("GB", "TLS"),
     *("JPEG", "PNG", "WebP", "AVIF", "GIF", "Redis", "English", "YouTube", "Bilibili", "Vimeo", "CSV"),
-    *("Python", "Control", "Mac", "Command", "LDAP", "CDN", "en", "zh", "hans", "esc", "md"),
+    *("Python", "Control", "Mac", "Command", "LDAP", "CDN", "PIN", "POST", "en", "zh", "hans", "esc", "md"),
 }
 
 RECORD_LABELS = """window.labels = new Set();

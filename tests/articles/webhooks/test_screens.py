@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from standardwebhooks import Webhook
 
@@ -73,7 +75,11 @@ def test_a_webhook_is_added_tested_rotated_paused_and_deleted_and_all_is_recorde
     assert re.search(r"Article published\s+\d+", shown)
     client.post(at("pause", endpoint), {"enabled": "0"})
     assert not Endpoint.objects.get().enabled
-    client.post(reverse("admin:articles_endpoint_delete", args=[endpoint.pk]), {"post": "yes"})
+    delete = reverse("admin:articles_endpoint_delete", args=[endpoint.pk])
+    with CaptureQueriesContext(connection) as queries:
+        assert "Search" in client.get(delete).text
+    assert not [query for query in queries if "articles_delivery" in query["sql"]]  # there may be a million
+    client.post(delete, {"post": "yes"})
     assert not Endpoint.objects.exists()
     actions = list(AuditEntry.objects.order_by("pk").values_list("action", "article_title"))
     names = ["add_webhook", "test_webhook", "rotate_webhook_secret", "change_webhook", "delete_webhook"]
