@@ -44,6 +44,7 @@ WAITING = 16
 """Further requests that wait, half of them of one person, as the tabs of a browser that starts."""
 
 LONGEST_WAIT = 10.0  # seconds
+LONGEST_LOOK = 1.0  # seconds that a request waits until its session is read
 RETRY_AFTER = 1  # seconds
 GIVEN_WAY = 1.0  # seconds of a request in all: it goes on, if slowly, though readers come all the time
 _TURN = 0.05  # seconds before one statement
@@ -213,6 +214,7 @@ _expensive = {name: _Slots(EACH, lambda: settings.EXPENSIVE_REQUESTS) for name i
 _people: dict[str, str] = {}
 """Whose a session or token is, by its digest: those that views have accepted, as others would be a client each."""
 _MOST_PEOPLE = 10_000
+_recognising = threading.BoundedSemaphore(_RESERVED)
 
 
 class ReadersAdmission:
@@ -304,12 +306,19 @@ def _claim(request: HttpRequest) -> str | None:
 def _recognise(request: HttpRequest) -> None:
     """Read whose session this is, if it is new to this process: all of an office may have one address.
 
-    Django's middleware then reads it no more. Requests with made-up ones cost as much as those that it refuses.
+    Django's middleware then reads it no more. A few are read at once, so that a flood of made-up ones, or a database
+    that does not answer, leaves threads to readers.
     """
-    if settings.SESSION_COOKIE_NAME in request.COOKIES and _claim(request) not in _people:
+    if settings.SESSION_COOKIE_NAME not in request.COOKIES or _claim(request) in _people:
+        return
+    if not _recognising.acquire(timeout=LONGEST_LOOK):
+        return
+    try:
         with threads.working:
             request._cached_user = auth.get_user(request)  # type: ignore[attr-defined]
-        _note_person(request)
+    finally:
+        _recognising.release()
+    _note_person(request)
 
 
 def _note_person(request: HttpRequest) -> None:

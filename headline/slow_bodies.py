@@ -36,10 +36,10 @@ class SlowBodiesMiddleware:
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        length = int(environ.get("CONTENT_LENGTH") or 0)
-        largest = ENDED_SESSION_BODY if environ.get("PATH_INFO", "").startswith(OF_STAFF) else SMALL_BODY
         is_from_socket = "gunicorn.socket" in environ and environ["SERVER_PROTOCOL"].startswith("HTTP/1")
-        refused = self._receive(environ, length) if is_from_socket and 0 < length <= largest else None
+        length = int(environ.get("CONTENT_LENGTH") or 0) if is_from_socket else 0  # which gunicorn has checked
+        largest = ENDED_SESSION_BODY if environ.get("PATH_INFO", "").startswith(OF_STAFF) else SMALL_BODY
+        refused = self._receive(environ, length) if 0 < length <= largest else None
         if refused is None:
             return self._application(environ, start_response)
         start_response(f"{refused.value} {refused.phrase}", [("Content-Length", "0"), ("Retry-After", "1")])

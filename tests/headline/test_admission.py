@@ -311,6 +311,15 @@ def test_people_at_one_address_are_different_clients_from_their_first_requests_o
     assert taken == [*(f"user {user.pk}" for user in people), "address 127.0.0.1"]
 
 
+def test_where_sessions_cannot_be_read_requests_wait_for_their_turn_by_address(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(make_user("alice", is_superuser=True))
+    monkeypatch.setattr(admission, "_recognising", threading.Semaphore(0))
+    monkeypatch.setattr(admission, "LONGEST_LOOK", 0.01)
+    assert client.get("/admin/").status_code == 200
+
+
 def test_an_ended_session_is_nobodys(client: Client) -> None:
     client.force_login(make_user("alice", is_superuser=True))
     cookie = {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
