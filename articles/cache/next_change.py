@@ -18,6 +18,7 @@ from articles.models import (
     MICROSECOND,
     Alert,
     Article,
+    Front,
     FrontSeries,
     FrontSeriesQuerySet,
     Instant,
@@ -54,7 +55,7 @@ def next_change() -> NextChange:
     """
     # Before the statement: the response ends too early by its duration, never too late.
     read_at = time.monotonic()
-    rows = compiled_once(_firsts)
+    rows = compiled_once(_firsts, Article) or compiled_once(_firsts, Front)
     present, alert, update, release, *moments = rows[0] if rows else (read_database_clock(), None, None, None)
     known = [_instant(moment) for moment in moments if moment is not None]
     until = min([*known, present + MAX_TTL, _midnight(present)])
@@ -83,29 +84,34 @@ def may_show_alert() -> bool:
 
 def changes_beside(moment: datetime, *, since: datetime) -> tuple[datetime | None, datetime | None]:
     """The last instant between `since` and `moment`, and the first after it, at which the clock changes something."""
-    rows = compiled_once(_beside, since=since, before=moment - MICROSECOND, moment=moment)
+    times = {"since": since, "before": moment - MICROSECOND, "moment": moment}
+    rows = compiled_once(_beside, Article, **times) or compiled_once(_beside, Front, **times)
     found = [_instant(at) for row in rows for at in row if at is not None]
     before, after = (at for at in found if since < at < moment), (at for at in found if at > moment)
     return max(before, default=None), min(after, default=None)
 
 
-def _beside(since: Instant, before: Instant, moment: Instant) -> QuerySet[Any]:
+def _beside(of: _Present, since: Instant, before: Instant, moment: Instant) -> QuerySet[Any]:
     """One row with the last instant of each kind, and the first."""
     kinds = [(kind.rows.filter(kind.noticed()), kind.column) for kind in timed_rows()]
     lasts = (_last(rows, name, since, before) for rows, name in kinds)
     firsts = (_first(rows, name, moment) for rows, name in kinds)
     series = FrontSeries.objects.filter(has_readers())
     last = Subquery(series.filter(last__gt=since).with_last(before).order_by("-at").values("at")[:1])
-    return Article.objects.order_by("pk").values_list(*lasts, last, *firsts, *_recurring(moment, series))[:1]
+    return of.objects.order_by("pk").values_list(*lasts, last, *firsts, *_recurring(moment, series))[:1]
 
 
-def _firsts() -> QuerySet[Any]:
+_Present = type[Article] | type[Front]
+"""What has a row, beside which other things are asked for; a new site has a front, maybe, before its first article."""
+
+
+def _firsts(of: _Present) -> QuerySet[Any]:
     """One row with the clock, an alert that is shown, what is due, and the first instant of each kind."""
     now = database_now()
     found = (Alert.objects.shown(now), Update.objects.due(now), Release.objects.due(now))
     present = (Subquery(rows.values("pk")[:1]) for rows in found)
     firsts = (_first(kind.rows, kind.column, now) for kind in timed_rows())
-    rows = Article.objects.order_by("pk").annotate(clock=now)
+    rows: QuerySet[Any] = of.objects.order_by("pk").annotate(clock=now)
     return rows.values_list("clock", *present, *firsts, *_recurring(now, FrontSeries.objects.all()))[:1]
 
 

@@ -25,17 +25,17 @@ from django.utils import timezone
 
 from articles import images, publishing
 from articles.cache import backend, store, versions
-from articles.cache.next_change import next_change
+from articles.cache.next_change import changes_beside, next_change
 from articles.cache.response import CachedResponse
 from articles.cache.tags import NEWS, tagged
 from articles.cache.ttl import MAX_TTL
 from articles.cache.versions import invalidate
 from articles.cache.views import cached
-from articles.models import Article, Channel, Tag, Update
+from articles.models import Article, Card, Channel, FrontVersion, Release, Tag, Update
 from articles.search import reconcile_index
 from scheduling.database import database_clock_set
 from scheduling.services import run_due
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, sitemap_of, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_front, sitemap_of, soon
 from tests.articles.image_files import make_image
 from tests.harness import PATIENCE, eventually, free_port
 
@@ -366,6 +366,20 @@ def test_recording_a_publication_by_the_clock_rebuilds_no_page() -> None:
     with transaction.atomic():
         assert len(publishing.publish_due(list(Article.objects.values_list("pk", flat=True))).done) == 150
     assert cost("/latest/") == 0
+
+
+def test_a_site_without_articles_shows_fronts_of_links_at_their_times() -> None:
+    release = Release.objects.create(
+        name="Launch", status=Release.Status.SCHEDULED, publish_at=(moment := soon(minutes=1))
+    )
+    coming, held = (make_front(Card(url="/latest/", headline=name), size=1) for name in ("Soon", "With the launch"))
+    FrontVersion.objects.filter(pk=coming.pk).update(live_from=(first := soon(seconds=30)))
+    FrontVersion.objects.filter(pk=held.pk).update(live_from=None, status="in_release", release=release)
+    assert next_change().at == first
+    assert changes_beside(first, since=soon()) == (None, moment)
+    Release.objects.update(publish_at=soon())
+    assert next_change().is_due
+    assert "With the launch" in get("/en/").text
 
 
 def test_the_next_change_is_the_first_one_by_the_clock() -> None:
