@@ -45,11 +45,11 @@ def failing(error: Exception, *, at: int = 1) -> Any:
     """From this statement on, the database raises the error; `reached` says whether it was asked for so many."""
     state = {"count": 0}
 
-    def execute(run: Callable[..., Any], *arguments: Any) -> Any:
-        state["count"] += 1
+    def execute(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        state["count"] += sql != "ROLLBACK"  # when a snapshot ends, the page is complete
         if state["count"] >= at:
             raise error
-        return run(*arguments)
+        return run(sql, *arguments)
 
     execute.reached = lambda: state["count"] >= at  # type: ignore[attr-defined]
     return execute
