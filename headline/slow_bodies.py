@@ -10,7 +10,8 @@ import selectors
 import ssl
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Bodies that are awaited at once, each in a thread that `gunicorn.conf.py` adds for that; others get 503."""
 
+STAYING = 6
+"""Those of them that stay. Another one ends the wait of the first, with 408: it has had the most time, and otherwise
+six who never send theirs would keep everyone else from logging in."""
+
 LONGEST = 20.0  # seconds, and one for each `_A_SECOND`
 _A_SECOND = 10_000  # bytes
+_LOOK = 0.05  # seconds after which the first one sees that it has to go
 
 
 class SlowBodiesMiddleware:
@@ -33,7 +39,7 @@ class SlowBodiesMiddleware:
 
     def __init__(self, application: WSGIApplication) -> None:
         self._application = application
-        self._places = threading.BoundedSemaphore(AT_ONCE)
+        self._places = _Places()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         is_from_socket = "gunicorn.socket" in environ and environ["SERVER_PROTOCOL"].startswith("HTTP/1")
@@ -52,12 +58,10 @@ class SlowBodiesMiddleware:
         try:
             body = _arrived(environ, length)
             if body is None:
-                if not self._places.acquire(blocking=False):
-                    return HTTPStatus.SERVICE_UNAVAILABLE
-                try:
-                    body = _awaited(environ, length, socket)
-                finally:
-                    self._places.release()
+                with self._places.taken() as ending:
+                    if ending is None:
+                        return HTTPStatus.SERVICE_UNAVAILABLE
+                    body = _awaited(environ, length, socket, ending)
         finally:
             socket.setblocking(True)
         if body is None:
@@ -66,12 +70,46 @@ class SlowBodiesMiddleware:
         return None
 
 
-def _awaited(environ: WSGIEnvironment, length: int, socket: Any) -> bytes | None:
+class _Places:
+    """Of those that wait for bodies."""
+
+    def __init__(self) -> None:
+        self._lock, self._taken = threading.Lock(), 0
+        self._staying: list[threading.Event] = []
+
+    @contextmanager
+    def taken(self) -> Iterator[threading.Event | None]:
+        """A place during this block, and what is set once it has to end; None if there is no place."""
+        ending = self._take()
+        try:
+            yield ending
+        finally:
+            if ending is not None:
+                self._give_back(ending)
+
+    def _take(self) -> threading.Event | None:
+        with self._lock:
+            if self._taken >= AT_ONCE:
+                return None
+            self._taken += 1
+            self._staying.append(ending := threading.Event())
+            if len(self._staying) > STAYING:
+                self._staying.pop(0).set()
+            return ending
+
+    def _give_back(self, ending: threading.Event) -> None:
+        with self._lock:
+            self._taken -= 1
+            if ending in self._staying:
+                self._staying.remove(ending)
+
+
+def _awaited(environ: WSGIEnvironment, length: int, socket: Any, ending: threading.Event) -> bytes | None:
     end = time.monotonic() + LONGEST + length / _A_SECOND
     with selectors.DefaultSelector() as selector:
         selector.register(socket, selectors.EVENT_READ)
-        while (left := end - time.monotonic()) > 0:
-            if selector.select(left) and (body := _arrived(environ, length)) is not None:
+        while (left := end - time.monotonic()) > 0 and not ending.is_set():
+            if selector.select(min(left, _LOOK)) and (body := _arrived(environ, length)) is not None:
                 return body
     return None
 

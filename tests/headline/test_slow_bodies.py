@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from gunicorn.http.unreader import SocketUnreader  # type: ignore[import-untyped
 
 from articles.limits import SMALL_BODY
 from headline import slow_bodies
-from headline.slow_bodies import AT_ONCE, SlowBodiesMiddleware
+from headline.slow_bodies import AT_ONCE, STAYING, SlowBodiesMiddleware
 from tests.conftest import Site
 from tests.harness import PATIENCE
 from tests.headline.test_admission import _status
@@ -84,6 +85,15 @@ def test_a_body_that_does_not_come_is_refused_and_its_place_is_free_again(
     assert server.statuses == ["408 Request Timeout"] * (AT_ONCE + 1)
 
 
+def test_no_more_wait_than_there_are_threads_for() -> None:
+    places = slow_bodies._Places()
+    with ExitStack() as waiting:
+        taken = [waiting.enter_context(places.taken()) for _number in range(AT_ONCE + 1)]
+        assert [one and one.is_set() for one in taken] == [*[True] * (AT_ONCE - STAYING), *[False] * STAYING, None]
+    with places.taken() as ending:
+        assert ending is not None and not ending.is_set()
+
+
 def test_the_body_of_a_client_that_is_gone_ends(pair: Pair) -> None:
     (client, end), server = pair, Server()
     client.sendall(b"ab")
@@ -102,19 +112,21 @@ def test_bodies_that_will_be_refused_and_those_of_other_servers_are_not_read(pai
 
 @pytest.mark.django_db(transaction=True)
 def test_strangers_who_send_forms_without_bodies_stop_neither_pages_nor_the_newsroom(site: Site) -> None:
-    # As many as there are threads for pages, and turns in the newsroom.
-    paths = [*["/i18n/setlang/"] * (AT_ONCE // 2), *["/admin/login/"] * (AT_ONCE // 2)]
-    clients = [_without_body(site, path) for path in ("/i18n/setlang/", *paths)]
+    # More than there are threads for pages, and turns in the newsroom.
+    clients = [_without_body(site, path) for path in ["/admin/login/"] * (STAYING // 2)]
     try:
-        (refused,), _writable, _broken = select.select(clients, [], [], PATIENCE)
-        assert b" 503 " in refused.recv(100)
-        refused.close()
-        clients.remove(refused)
+        for _number in range(2 * AT_ONCE):
+            clients.append(_without_body(site, "/i18n/setlang/"))
+            if len(clients) > STAYING:  # one goes, so that another one may come
+                (ended,), _writable, _broken = select.select(clients, [], [], PATIENCE)
+                assert b" 408 " in ended.recv(100)
+                clients.remove(ended)
+                ended.close()
         for path in ("/healthz", "/en/", "/admin/login/"):
             assert _status(site, path) == 200
         assert select.select(clients, [], [], 0)[0] == []
-        clients[0].sendall(b"language=e")
-        assert b" 302 " in clients[0].recv(100)
+        clients[-1].sendall(b"language=e")
+        assert b" 302 " in clients[-1].recv(100)
     finally:
         for client in clients:
             client.close()
