@@ -37,6 +37,7 @@ from scheduling.database import database_clock_set
 from scheduling.services import run_due
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_front, sitemap_of, soon
 from tests.articles.image_files import make_image
+from tests.articles.statements import reading
 from tests.harness import PATIENCE, eventually, free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -67,10 +68,10 @@ def get(address: str, **headers: str) -> Any:
 
 
 def cost(address: str, **headers: str) -> int:
-    """The number of statements of a response, without those around them: MariaDB gets the first with another one."""
+    """The number of statements of a response."""
     with CaptureQueriesContext(connection) as queries:
         assert get(address, **headers).status_code in (200, 304)
-    return len([query for query in queries if query["sql"] not in ("BEGIN DEFERRED", "ROLLBACK")])
+    return len(reading(queries))
 
 
 def addresses_of(article: Article) -> list[str]:

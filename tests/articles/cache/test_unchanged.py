@@ -65,7 +65,7 @@ def _cached_for_a_minute(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None
     settings.PAGE_CACHE_SECONDS = 60.0
 
     real = views.get_or_build
-    monkeypatch.setattr(views, "get_or_build", lambda *arguments, slots: real(*arguments, slots=slots * 10**12))
+    monkeypatch.setattr(views, "get_or_build", lambda *given, slots, **more: real(*given, slots=slots * 10**12, **more))
 
 
 @pytest.fixture
