@@ -122,7 +122,9 @@ class RetriedScreens(SearchedScreens):
         if self.names_related:
             return super().get_deleted_objects(objs, request)
         names = [str(one) for one in objs]
-        return names, {self.opts.verbose_name_plural: len(names)}, set(), []
+        are_allowed = all(self.has_delete_permission(request, one) for one in objs)
+        missing = set() if are_allowed else {self.opts.verbose_name}
+        return names, {self.opts.verbose_name_plural: len(names)}, missing, []
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
