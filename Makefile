@@ -91,7 +91,7 @@ fuzz: .venv/test  ## 100,000 generated files of all formats: none is imported ea
 	FUZZED_FILES=100000 TEST_DATABASE=sqlite $(BIN)/pytest tests/articles/exchange/test_fuzz.py
 
 previews: packages .venv/test  ## SCHEDULES=1000 drawn schedules: pages at another instant are what readers get then; and 2,000 edits of a front
-	SCHEDULES=$(or $(SCHEDULES),1000) TEST_DATABASE=sqlite $(BIN)/pytest --numprocesses 2 tests/articles/site/test_reading_drawn.py
+	SCHEDULES=$(or $(SCHEDULES),1000) $(BIN)/pytest --numprocesses 2 tests/articles/site/test_reading_drawn.py
 	OPERATIONS=1000 $(BIN)/pytest tests/articles/fronts/test_together.py
 
 growth: .venv/test  ## no regular expression and no function that reads texts takes more than linear time: GROWTH_INPUTS=20000 texts for each
