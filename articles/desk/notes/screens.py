@@ -108,14 +108,17 @@ class NoteScreens(ModelAdmin):
             "title": _("Notes"),
             "opts": self.model._meta,
             "article": article,
-            **notes_context(request, article),
+            **notes_context(request, article, is_whole=True),
         }
         return TemplateResponse(request, "articles/desk/notes/page.html", context, status=status)
 
 
-def notes_context(request: HttpRequest, article: Article, *, body: str | None = None) -> dict[str, Any]:
+def notes_context(
+    request: HttpRequest, article: Article, *, body: str | None = None, is_whole: bool = False
+) -> dict[str, Any]:
     """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was typed without a script."""
-    shown = ShownNotes(article, request.user, body=body, typed=request.POST if "do" in request.POST else None)
+    typed = request.POST if "do" in request.POST else None
+    shown = ShownNotes(article, request.user, body=body, typed=typed, is_whole=is_whole)
     assignment = AssignmentForm(instance=article) if shown.may_assign else None
     return {"notes": shown, "assignment": assignment, "return_to": request.get_full_path()}
 
@@ -182,7 +185,7 @@ def _is_script(request: HttpRequest) -> bool:
 
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
-    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user)
+    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, is_whole="whole" in request.GET)
     if request.method == "GET" and request.GET.get("version") == shown.version:
         return HttpResponse(status=204)
     parts = {name: render_to_string(f"articles/desk/notes/{name}.html", {"notes": shown}, request) for name in _PARTS}

@@ -22,6 +22,9 @@ from articles.publishing import Actor
 from articles.text import SearchedText, Selector, plain_text
 from scheduling.database import read_database_clock
 
+SHOWN_BESIDE = 20
+"""Threads beside a text; the screen of the notes has all."""
+
 
 @dataclass(frozen=True)
 class ShownNote:
@@ -58,7 +61,7 @@ class ShownNotes:
     """The notes and the assignment of an article, as `by` sees them.
 
     `body` is the text in which passages are searched, by default the newest. `typed` is the submitted form and
-    `problem` what is wrong with it.
+    `problem` what is wrong with it. `is_whole` shows all threads, not only the newest ones.
     """
 
     article: Article
@@ -66,6 +69,7 @@ class ShownNotes:
     body: str | None = None
     typed: Any = None
     problem: str = ""
+    is_whole: bool = False
     new_id: UUID = field(default_factory=uuid4)
 
     @cached_property
@@ -74,10 +78,19 @@ class ShownNotes:
 
     @cached_property
     def threads(self) -> list[Thread]:
-        """All threads, oldest first."""
-        users = mentioned_users(note.text for first in self._rows for note in [first, *first.replies.all()])
-        text = SearchedText(plain_text(self._body)) if any(row.quote for row in self._rows) else None
-        return [self._thread(row, users, text) for row in self._rows]
+        """The threads shown, oldest first; open ones go before resolved ones where not all are."""
+        rows = self._rows
+        if not self.is_whole:
+            newest = sorted(rows, key=lambda row: not row.is_resolved)[-SHOWN_BESIDE:]
+            rows = [row for row in rows if row in newest]
+        users = mentioned_users(note.text for first in rows for note in [first, *first.replies.all()])
+        text = SearchedText(plain_text(self._body)) if any(row.quote for row in rows) else None
+        return [self._thread(row, users, text) for row in rows]
+
+    @property
+    def total(self) -> int:
+        """Number of all threads, if not all are shown; else 0."""
+        return len(self._rows) if len(self.threads) < len(self._rows) else 0
 
     @property
     def unresolved(self) -> list[Thread]:
@@ -93,6 +106,11 @@ class ShownNotes:
     def count(self) -> int:
         """Number of open threads."""
         return sum(not row.is_resolved for row in self._rows)
+
+    @property
+    def resolved_count(self) -> int:
+        """Number of resolved threads."""
+        return len(self._rows) - self.count
 
     @property
     def passages(self) -> list[dict[str, str]]:
@@ -141,6 +159,7 @@ class ShownNotes:
             "address": self.address,
             "user": self.by.pk,
             "signIn": reverse("admin:login"),
+            "whole": self.is_whole,
             "version": self.version,
             "passages": self.passages,
             "people": [{"username": names[pk], "name": name} for pk, name in named_apart(people).items()],
@@ -148,7 +167,7 @@ class ShownNotes:
                 "offline": _("No connection. Your text is still here; send it again in a moment."),
                 "signedOut": _("You have been signed out. Your text is still here:"),
                 "signIn": _("sign in again in a new window"),
-                "moved": _("The note you were writing on has been deleted. Your text is in the new note."),
+                "moved": _("The note you were writing on is no longer shown here. Your text is in the new note."),
                 "failed": _("Not saved. Your text is still here; try again in a moment."),
                 "select": _("Select a passage of the text first."),
             },

@@ -247,8 +247,8 @@ const show = (data) => {
     badge.hidden = !data.count;
 };
 
-const request = (options, query = "") =>
-    fetch(config.address + query, { headers: { Accept: "application/json" }, ...options });
+const request = (options, query = {}) =>
+    fetch(`${config.address}?${new URLSearchParams({ ...(config.whole && { whole: "" }), ...query })}`, { headers: { Accept: "application/json" }, ...options });
 
 let isSending = false;
 let sent = 0; // an answer to a request before the last change would show the notes as they were
@@ -297,7 +297,7 @@ const refresh = async () => {
     clearTimeout(timer);
     if (!document.hidden && !isSending) {
         const before = sent;
-        const response = await request({}, `?version=${version}`).catch(() => null);
+        const response = await request({}, { version }).catch(() => null);
         const data = response?.status === 200 && (await response.json());
         if (data && !isSending && sent === before) show(data);
     }

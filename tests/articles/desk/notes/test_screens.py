@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from articles import notes
+from articles.desk.notes.shown import SHOWN_BESIDE
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
@@ -95,6 +96,29 @@ def test_what_was_typed_is_shown_again_with_the_error(client: Client, article: A
     assert "has been deleted" in send(client, article, f"resolve:{gone.pk}").text
     for do in ("", "dance", "reply:x", "reply:"):
         assert send(client, article, do).status_code == 400
+
+
+def test_the_newest_threads_stand_beside_the_form_and_all_on_their_screen(
+    client: Client, article: Article, alice: User
+) -> None:
+    about = Selector("40 million euros", "The bridge cost ", ", the city")
+    threads = [notes.add_note(article, by=alice, text=f"n{number}n", about=about) for number in range(SHOWN_BESIDE + 5)]
+    notes.resolve_note(threads[0], by=alice)
+    notes.resolve_note(threads[-1], by=alice)
+
+    def shown(text: str) -> list[int]:
+        return [number for number in range(len(threads)) if f"n{number}n<" in text]
+
+    newest, whole = list(range(4, len(threads) - 1)), list(range(len(threads)))
+    page = client.get(f"/admin/articles/article/{article.pk}/change/").text
+    panel = page.partition('id="note-threads"')[2].partition("notes.js")[0]
+    assert (shown(panel), f'href="{address(article)}">Show all 25 notes<' in panel) == (newest, True)
+    screen = client.get(address(article)).text
+    assert (sorted(shown(screen)), "Show all" in screen) == (whole, False)
+    beside = load(client, article).json()
+    assert (shown(beside["threads"]), beside["count"], len(beside["passages"])) == (newest, 23, SHOWN_BESIDE)
+    asked = client.get(address(article), {"whole": ""}, headers={"Accept": "application/json"}).json()
+    assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (whole, True)
 
 
 def test_a_script_gets_what_is_new(client: Client, article: Article, alice: User) -> None:
