@@ -20,7 +20,7 @@ from tests.conftest import Site
 from tests.headline.test_named_to_staff import filled, flat, model_of
 from tests.screens import addresses
 from tests.screens.newsroom import fill
-from tests.screens.test_accessibility import Scheme, let_in, record_errors, weight_error
+from tests.screens.test_accessibility import FRAMES, Scheme, let_in, record_errors, weight_error
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -93,7 +93,7 @@ def errors_on(page: Page, screens: Mapping[str, str]) -> dict[str, list[str]]:
     page.on("requestfailed", add_failed)
     for name, address in screens.items():
         page.goto(address, wait_until="load")
-        page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate(FRAMES)
         found[name] = [*errors, *weight_error(page)]
         errors.clear()
     return {name: lines for name, lines in found.items() if lines}

@@ -18,7 +18,7 @@ from tests.conftest import Site
 from tests.harness import base_dir
 from tests.screens import addresses
 from tests.screens.newsroom import fill
-from tests.screens.test_accessibility import NO_ADVANCE, Scheme, let_in, look
+from tests.screens.test_accessibility import OWN_FETCH, Scheme, let_in, look
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.screens]
 
@@ -61,7 +61,7 @@ def pages(browser: Browser, site: Site, user: str) -> Iterator[tuple[Page, int]]
     for width, height in HEIGHTS.items():
         viewport: ViewportSize = {"width": width, "height": height}
         with browser.new_context(base_url=site.url, viewport=viewport, reduced_motion="reduce") as context:
-            context.add_init_script(NO_ADVANCE)
+            context.add_init_script(OWN_FETCH)
             if user:
                 let_in(context, User.objects.get(username=user))
             yield context.new_page(), width
