@@ -245,7 +245,7 @@ class Ending(threading.Event):
 
 
 _WAITS = 3.0  # seconds for which a companion makes room for tasks
-_GLANCE = 0.002  # seconds between two looks whether the worker is busy
+_GLANCE = 0.02  # seconds between two looks whether it is busy: each takes the interpreter from its tasks
 
 
 def companion(function: Companion) -> Companion:

@@ -37,6 +37,7 @@ _MAX_PAUSE = 1.0  # seconds between two rounds while the database is away
 _IDLE_PAUSE = 0.01  # seconds after a round that handled nothing
 _AHEAD = 0.008  # seconds before a task is due when the worker stops listening for wake-ups and pops its hint
 _SWITCH_INTERVAL = 0.0001  # seconds the maintenance thread may keep the interpreter when the worker wants it
+_FIRST_BATCH = 100  # tasks that are popped at once after a pause
 _QUIET = 0.02  # seconds without a task after which a burst is over
 _PAGE = 0.004  # seconds that a part of a refresh takes
 _COLLECTING_TIME = 0.1  # seconds until the next task that allow for a collection
@@ -231,8 +232,10 @@ class Worker:
     def _pop(self, due_ms: int | None) -> PoppedAt | None:
         """Pop hints if there are any, including those that become due at `due_ms`, which spares a round trip then."""
         now, turn = clock.now(), self.turn
+        # The first tasks of a burst are committed soon, so that what follows them, such as a webhook, begins.
+        most = self.batch if turn.busy_since else min(self.batch, _FIRST_BATCH)
         popped = pop_due(
-            self.batch,
+            most,
             task_types=self.task_types,
             queue=self.queue,
             breakers=self.breakers,
@@ -242,7 +245,7 @@ class Worker:
         # A task that waited only because this worker was busy is no suspect, however late it is.
         turn.busy_since = busy_since if popped else None
         if popped:
-            return PoppedAt(popped, due_ms, busy_since, is_full=len(popped) >= self.batch)
+            return PoppedAt(popped, due_ms, busy_since, is_full=len(popped) >= most)
         self.idle_rounds = 0
         # Another worker has it, or it is in the database queue, which gives none early.
         if due_ms:
