@@ -22,6 +22,7 @@ from scheduling.services import add_tasks, cancel_task, run_due, run_once, sweep
 from scheduling.services.circuit_breaker import Breakers
 from scheduling.services.retry import backoff
 from scheduling.services.running import Round
+from scheduling.workers import worker as worker_module
 from scheduling.workers.worker import Worker
 from tests.harness import PATIENCE
 from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel, held_by_another
@@ -50,6 +51,16 @@ def test_a_task_that_is_not_due_is_untouched(queue: DelayQueue, add: Add, notes:
     assert TaskInfo.objects.count() == 1
     travel(2)
     assert run_due(10) == 1
+
+
+def test_the_first_tasks_of_a_burst_are_committed_before_the_others(
+    queue: DelayQueue, add: Add, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "_FIRST_BATCH", 4)
+    for _ in range(10):
+        add(0)
+    Worker(task_types=[TYPE], queue=queue).drain()
+    assert [len(batch) for batch in notes.batches] == [4, 6]
 
 
 def test_a_hint_may_be_popped_shortly_before_its_task_runs_on_time(queue: DelayQueue, add: Add, notes: Notes) -> None:
