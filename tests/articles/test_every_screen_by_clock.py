@@ -137,6 +137,7 @@ def test_no_screen_says_what_readers_do_not_see(is_past: bool, has_run: bool) ->
                 lines = untrue_rows(json.loads(response.text), titles)
             if lines:
                 found[address] = lines
+    print(f"\n{len(walked)} addresses, {len(situations)} states: {sorted({*titles.values()})}")  # noqa: T201 (with -s)
     assert len(walked) > 500 and len(once) > 50
     assert found == {}
 
