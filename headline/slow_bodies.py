@@ -66,6 +66,8 @@ class SlowBodiesMiddleware:
             socket.setblocking(True)
         if body is None:
             return HTTPStatus.REQUEST_TIMEOUT
+        if len(body) < length:  # Django would take it for all of it, and store the beginning of a text
+            return HTTPStatus.BAD_REQUEST
         environ["wsgi.input"] = BytesIO(body)
         return None
 
@@ -115,7 +117,7 @@ def _awaited(environ: WSGIEnvironment, length: int, socket: Any, ending: threadi
 
 
 def _arrived(environ: WSGIEnvironment, length: int) -> bytes | None:
-    """The body if it is complete, or if its sender is gone; what has come of another stays in gunicorn's buffers."""
+    """The body if it is complete, or what came before its sender went; another one stays in gunicorn's buffers."""
     stream: Any = environ["wsgi.input"]
     try:
         body: bytes = stream.read(length)
