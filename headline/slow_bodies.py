@@ -1,7 +1,8 @@
 """Waits for bodies of requests before these are worked on: some proxies, such as Caddy, pass them on as they come.
 
 Without it, eight strangers who send a form without its body would occupy all threads that serve pages, and six those of
-the newsroom. Larger bodies are refused unread, or of users who are signed in.
+the newsroom. Larger bodies are refused unread, or of users who are signed in: those are read when their requests are
+worked on, in no more time and to no earlier end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from io import BytesIO
+from io import BytesIO, IOBase
 from typing import TYPE_CHECKING, Any
 
 from articles.limits import ENDED_SESSION_BODY, SMALL_BODY
@@ -45,6 +46,8 @@ class SlowBodiesMiddleware:
         is_from_socket = "gunicorn.socket" in environ and environ["SERVER_PROTOCOL"].startswith("HTTP/1")
         length = int(environ.get("CONTENT_LENGTH") or 0) if is_from_socket else 0  # which gunicorn has checked
         largest = ENDED_SESSION_BODY if environ.get("PATH_INFO", "").startswith(OF_STAFF) else SMALL_BODY
+        if length > largest:
+            environ["wsgi.input"] = _LargerBody(environ["wsgi.input"], length, environ["gunicorn.socket"])
         refused = self._receive(environ, length) if 0 < length <= largest else None
         if refused is None:
             return self._application(environ, start_response)
@@ -53,17 +56,14 @@ class SlowBodiesMiddleware:
 
     def _receive(self, environ: WSGIEnvironment, length: int) -> HTTPStatus | None:
         """Replace the stream by the body; the status to refuse with if it does not come."""
-        socket: Any = environ["gunicorn.socket"]
-        socket.setblocking(False)
-        try:
-            body = _arrived(environ, length)
+        stream: Any = environ["wsgi.input"]
+        with _without_blocking(environ["gunicorn.socket"]) as socket:
+            body = _arrived(stream, length)
             if body is None:
                 with self._places.taken() as ending:
                     if ending is None:
                         return HTTPStatus.SERVICE_UNAVAILABLE
-                    body = _awaited(environ, length, socket, ending)
-        finally:
-            socket.setblocking(True)
+                    body = _awaited(stream, length, socket, _end_of(length), ending)
         if body is None:
             return HTTPStatus.REQUEST_TIMEOUT
         if len(body) < length:  # Django would take it for all of it, and store the beginning of a text
@@ -106,19 +106,53 @@ class _Places:
                 self._staying.remove(ending)
 
 
-def _awaited(environ: WSGIEnvironment, length: int, socket: Any, ending: threading.Event) -> bytes | None:
-    end = time.monotonic() + LONGEST + length / _A_SECOND
+class _LargerBody(IOBase):
+    """The stream of a body that is read while its request is worked on; it raises `OSError` if that does not come."""
+
+    def __init__(self, stream: Any, length: int, socket: Any) -> None:
+        self._stream, self._left, self._socket = stream, length, socket
+        self._end = 0.0
+
+    def read(self, size: int) -> bytes:
+        """As many bytes as that, unless fewer are left."""
+        size = min(size, self._left)
+        self._end = self._end or _end_of(self._left)
+        with _without_blocking(self._socket) as socket:
+            part = _arrived(self._stream, size)
+            if part is None:
+                part = _awaited(self._stream, size, socket, self._end, threading.Event())
+        if part is None:
+            raise TimeoutError
+        if len(part) < size:
+            raise ConnectionAbortedError
+        self._left -= size
+        return part
+
+
+@contextmanager
+def _without_blocking(socket: Any) -> Iterator[Any]:
+    socket.setblocking(False)
+    try:
+        yield socket
+    finally:
+        socket.setblocking(True)
+
+
+def _end_of(length: int) -> float:
+    return time.monotonic() + LONGEST + length / _A_SECOND
+
+
+def _awaited(stream: Any, length: int, socket: Any, end: float, ending: threading.Event) -> bytes | None:
     with selectors.DefaultSelector() as selector:
         selector.register(socket, selectors.EVENT_READ)
         while (left := end - time.monotonic()) > 0 and not ending.is_set():
-            if selector.select(min(left, _LOOK)) and (body := _arrived(environ, length)) is not None:
+            if selector.select(min(left, _LOOK)) and (body := _arrived(stream, length)) is not None:
                 return body
     return None
 
 
-def _arrived(environ: WSGIEnvironment, length: int) -> bytes | None:
+def _arrived(stream: Any, length: int) -> bytes | None:
     """The body if it is complete, or what came before its sender went; another one stays in gunicorn's buffers."""
-    stream: Any = environ["wsgi.input"]
     try:
         body: bytes = stream.read(length)
     except (BlockingIOError, ssl.SSLWantReadError):

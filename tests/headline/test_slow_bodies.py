@@ -102,9 +102,26 @@ def test_what_a_client_sent_before_it_went_is_not_taken_for_the_whole_body(pair:
     assert (server.statuses, server.streams) == (["400 Bad Request"], [])
 
 
+def test_a_larger_body_is_read_by_its_request(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_bodies, "LONGEST", 0.01)
+    monkeypatch.setattr(slow_bodies, "_A_SECOND", 1_000_000)
+    (client, end), server = pair, Server()
+    server.ask(end, SMALL_BODY + 1)
+    client.sendall(b"abc\n" + bytes(2_000))
+    (stream,) = server.streams
+    assert stream.readline() == b"abc\n"
+    with pytest.raises(TimeoutError):
+        stream.read(4_000)
+    client.close()
+    with pytest.raises(ConnectionAbortedError):
+        stream.read(4_000)
+
+
 def test_bodies_that_will_be_refused_and_those_of_other_servers_are_not_read(pair: Pair) -> None:
-    (_client, end), server = pair, Server()
-    assert server.ask(end, SMALL_BODY + 1) is server.streams[0]
+    (client, end), server = pair, Server()
+    server.ask(end, SMALL_BODY + 1)
+    client.sendall(b"abc")
+    assert end.recv(3) == b"abc"
     stream = BytesIO(b"abc")
     server.middleware({"CONTENT_LENGTH": "unchecked", "wsgi.input": stream}, lambda *_arguments: None)
     assert server.streams[1] is stream
