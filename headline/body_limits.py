@@ -28,9 +28,13 @@ _CHARSETS = frozenset(
 )
 """By Python's names. Its others need quadratic time, yield halves of characters, or are no charsets, such as bz2."""
 
+_WITH_BODIES = ("POST", "PUT", "PATCH")
+"""The methods that change by a body. Proxies may not know whether requests by others have one."""
+
 
 class BodyLimitMiddleware:
-    """Refuses larger bodies by 413 and other charsets by 415, before anything reads them; adds `body_length`."""
+    """Refuses larger bodies by 413, other charsets by 415, and bodies without a length by 411, before anything reads
+    them; adds `body_length`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -40,6 +44,9 @@ class BodyLimitMiddleware:
         if request.encoding and codecs.lookup(request.encoding).name not in _CHARSETS:
             message = _("Send the request body in UTF-8.")
             return _refusal(request, message, "unsupported_media_type", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        # Django reads nothing of such a body: a change would seem to be stored, and an option to be left out.
+        if "HTTP_TRANSFER_ENCODING" in request.META and request.method in _WITH_BODIES:
+            return _refusal(request, _("Send the length of the body."), "no_length", HTTPStatus.LENGTH_REQUIRED)
         length = request.body_length = _length(request)  # type: ignore[attr-defined]
         most = limit_of(request) if length > PUSH_BODY else None  # the smallest
         if most is not None and length > most:

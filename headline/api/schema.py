@@ -77,6 +77,7 @@ DESCRIPTIONS = {
     "404": _("Not found, or not visible to you."),
     "406": _("The request accepts no JSON."),
     "409": _("The present state does not allow this, or a request with the same Idempotency-Key is running."),
+    "411": _("The length of the body is missing."),
     "412": _("`If-Match` names another version than the present one."),
     "413": _("The body is too large."),
     "415": _("The body is not of the documented kind."),
@@ -297,7 +298,7 @@ class Schema(AutoSchema):
         if "path" in locations or "cursor" in {parameter["name"] for parameter in parameters}:
             yield "404"
         if "requestBody" in operation or self.method != "GET":  # one that is not asked for is limited, too
-            yield from ("413", "415")
+            yield from ("411", "413", "415")
         if is_private and self.method != "GET":
             yield "409"
         if self._changes_a_version():

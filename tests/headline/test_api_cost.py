@@ -106,6 +106,17 @@ def test_a_large_body_that_is_not_asked_for_is_refused_as_documented(admin_clien
     assert "413" in api_document()["paths"][link]["delete"]["responses"]
 
 
+@pytest.mark.parametrize(("method", "status"), [("PATCH", 411), ("PUT", 411), ("POST", 411), ("DELETE", 405)])
+def test_a_body_without_a_length_is_refused_as_nothing_reads_it(admin_client: Client, method: str, status: int) -> None:
+    chunked = {"Transfer-Encoding": "chunked"}
+
+    response = admin_client.generic(method, "/api/v1/desk/articles/", headers=chunked)
+
+    assert response.status_code == status
+    if status == 411:
+        assert response.json() == {"detail": "Send the length of the body.", "code": "no_length"}
+
+
 def test_a_signed_in_user_may_send_a_large_form(admin_client: Client) -> None:
     response = admin_client.post("/admin/articles/article/add/", {"title": "Opera", "body": "x" * 1_100_000})
 
