@@ -11,13 +11,17 @@ import selectors
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from io import BytesIO, IOBase
 from typing import TYPE_CHECKING, Any
 
+from django.http import HttpRequest
+
 from articles.limits import ENDED_SESSION_BODY, SMALL_BODY
+from headline.accounts.address import address_of
 from headline.admission import OF_STAFF
 
 if TYPE_CHECKING:
@@ -27,8 +31,9 @@ AT_ONCE = 8
 """Bodies that are awaited at once, each in a thread that `gunicorn.conf.py` adds for that; others get 503."""
 
 STAYING = 6
-"""Those of them that stay. Another one ends the wait of the first, with 408: it has had the most time, and otherwise
-six who never send theirs would keep everyone else from logging in."""
+"""Those of them that stay. Another one ends a wait, with 408: otherwise six who never send theirs would keep everyone
+else from logging in. It is the first of the address that has most of them, so that who asks again and again ends only
+waits of their own."""
 
 LONGEST = 20.0  # seconds, and one for each `_A_SECOND`
 _A_SECOND = 10_000  # bytes
@@ -60,7 +65,7 @@ class SlowBodiesMiddleware:
         with _without_blocking(environ["gunicorn.socket"]) as socket:
             body = _arrived(stream, length)
             if body is None:
-                with self._places.taken() as ending:
+                with self._places.taken(_address(environ)) as ending:
                     if ending is None:
                         return HTTPStatus.SERVICE_UNAVAILABLE
                     body = _awaited(stream, length, socket, _end_of(length), ending)
@@ -77,33 +82,45 @@ class _Places:
 
     def __init__(self) -> None:
         self._lock, self._taken = threading.Lock(), 0
-        self._staying: list[threading.Event] = []
+        self._staying: list[tuple[str, threading.Event]] = []
 
     @contextmanager
-    def taken(self) -> Iterator[threading.Event | None]:
+    def taken(self, address: str) -> Iterator[threading.Event | None]:
         """A place during this block, and what is set once it has to end; None if there is no place."""
-        ending = self._take()
+        ending = self._take(address)
         try:
             yield ending
         finally:
             if ending is not None:
-                self._give_back(ending)
+                self._give_back(address, ending)
 
-    def _take(self) -> threading.Event | None:
+    def _take(self, address: str) -> threading.Event | None:
         with self._lock:
             if self._taken >= AT_ONCE:
                 return None
             self._taken += 1
-            self._staying.append(ending := threading.Event())
+            self._staying.append((address, ending := threading.Event()))
             if len(self._staying) > STAYING:
-                self._staying.pop(0).set()
+                self._end_one()
             return ending
 
-    def _give_back(self, ending: threading.Event) -> None:
+    def _end_one(self) -> None:
+        ((most, _count),) = Counter(address for address, _ending in self._staying).most_common(1)
+        place = next(place for place in self._staying if place[0] == most)
+        self._staying.remove(place)
+        place[1].set()
+
+    def _give_back(self, address: str, ending: threading.Event) -> None:
         with self._lock:
             self._taken -= 1
-            if ending in self._staying:
-                self._staying.remove(ending)
+            if (address, ending) in self._staying:
+                self._staying.remove((address, ending))
+
+
+def _address(environ: WSGIEnvironment) -> str:
+    request = HttpRequest()
+    request.META = environ
+    return address_of(request)
 
 
 class _LargerBody(IOBase):
