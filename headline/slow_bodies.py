@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from io import BytesIO, IOBase
+from socket import socketpair
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
@@ -37,7 +38,6 @@ waits of their own."""
 
 LONGEST = 20.0  # seconds, and one for each `_A_SECOND`
 _A_SECOND = 10_000  # bytes
-_LOOK = 0.05  # seconds after which the first one sees that it has to go
 
 
 class SlowBodiesMiddleware:
@@ -65,10 +65,10 @@ class SlowBodiesMiddleware:
         with _without_blocking(environ["gunicorn.socket"]) as socket:
             body = _arrived(stream, length)
             if body is None:
-                with self._places.taken(_address(environ)) as ending:
-                    if ending is None:
+                with self._places.taken(_address(environ)) as place:
+                    if place is None:
                         return HTTPStatus.SERVICE_UNAVAILABLE
-                    body = _awaited(stream, length, socket, _end_of(length), ending)
+                    body = _awaited(stream, length, socket, _end_of(length), place)
         if body is None:
             return HTTPStatus.REQUEST_TIMEOUT
         if len(body) < length:  # Django would take it for all of it, and store the beginning of a text
@@ -77,44 +77,65 @@ class SlowBodiesMiddleware:
         return None
 
 
+class _Place:
+    """Of one that waits for a body from this address, until `end`, which wakes it; others are refused until it goes."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.is_ended = address, False
+        self.woken, self._other = socketpair()
+
+    def __enter__(self) -> _Place:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.woken.close()
+        self._other.close()
+
+    def end(self) -> None:
+        self.is_ended = True
+        self._other.close()  # the other end can be read
+
+
 class _Places:
     """Of those that wait for bodies."""
 
     def __init__(self) -> None:
         self._lock, self._taken = threading.Lock(), 0
-        self._staying: list[tuple[str, threading.Event]] = []
+        self._staying: list[_Place] = []
 
     @contextmanager
-    def taken(self, address: str) -> Iterator[threading.Event | None]:
-        """A place during this block, and what is set once it has to end; None if there is no place."""
-        ending = self._take(address)
-        try:
-            yield ending
-        finally:
-            if ending is not None:
-                self._give_back(address, ending)
+    def taken(self, address: str) -> Iterator[_Place | None]:
+        """A place during this block; None if there is none."""
+        with _Place(address) as place:
+            if not self._take(place):
+                yield None
+                return
+            try:
+                yield place
+            finally:
+                self._give_back(place)
 
-    def _take(self, address: str) -> threading.Event | None:
+    def _take(self, place: _Place) -> bool:
         with self._lock:
             if self._taken >= AT_ONCE:
-                return None
+                return False
             self._taken += 1
-            self._staying.append((address, ending := threading.Event()))
+            self._staying.append(place)
             if len(self._staying) > STAYING:
                 self._end_one()
-            return ending
+            return True
 
     def _end_one(self) -> None:
-        ((most, _count),) = Counter(address for address, _ending in self._staying).most_common(1)
-        place = next(place for place in self._staying if place[0] == most)
-        self._staying.remove(place)
-        place[1].set()
+        ((most, _count),) = Counter(place.address for place in self._staying).most_common(1)
+        first = next(place for place in self._staying if place.address == most)
+        self._staying.remove(first)
+        first.end()
 
-    def _give_back(self, address: str, ending: threading.Event) -> None:
+    def _give_back(self, place: _Place) -> None:
         with self._lock:
             self._taken -= 1
-            if (address, ending) in self._staying:
-                self._staying.remove((address, ending))
+            if place in self._staying:
+                self._staying.remove(place)
 
 
 def _address(environ: WSGIEnvironment) -> str:
@@ -137,7 +158,7 @@ class _LargerBody(IOBase):
         with _without_blocking(self._socket) as socket:
             part = _arrived(self._stream, size)
             if part is None:
-                part = _awaited(self._stream, size, socket, self._end, threading.Event())
+                part = _awaited(self._stream, size, socket, self._end)
         if part is None:
             raise TimeoutError
         if len(part) < size:
@@ -159,11 +180,13 @@ def _end_of(length: int) -> float:
     return time.monotonic() + LONGEST + length / _A_SECOND
 
 
-def _awaited(stream: Any, length: int, socket: Any, end: float, ending: threading.Event) -> bytes | None:
+def _awaited(stream: Any, length: int, socket: Any, end: float, place: _Place | None = None) -> bytes | None:
     with selectors.DefaultSelector() as selector:
         selector.register(socket, selectors.EVENT_READ)
-        while (left := end - time.monotonic()) > 0 and not ending.is_set():
-            if selector.select(min(left, _LOOK)) and (body := _arrived(stream, length)) is not None:
+        if place is not None:
+            selector.register(place.woken, selectors.EVENT_READ)
+        while (left := end - time.monotonic()) > 0 and not (place and place.is_ended):
+            if selector.select(left) and (body := _arrived(stream, length)) is not None:
                 return body
     return None
 

@@ -89,9 +89,9 @@ def test_no_more_wait_than_there_are_threads_for() -> None:
     places = slow_bodies._Places()
     with ExitStack() as waiting:
         taken = [waiting.enter_context(places.taken("")) for _number in range(AT_ONCE + 1)]
-        assert [one and one.is_set() for one in taken] == [*[True] * (AT_ONCE - STAYING), *[False] * STAYING, None]
-    with places.taken("") as ending:
-        assert ending is not None and not ending.is_set()
+        assert [one and one.is_ended for one in taken] == [*[True] * (AT_ONCE - STAYING), *[False] * STAYING, None]
+    with places.taken("") as place:
+        assert place is not None and not place.is_ended
 
 
 def test_who_asks_again_and_again_ends_no_wait_of_others() -> None:
@@ -99,7 +99,7 @@ def test_who_asks_again_and_again_ends_no_wait_of_others() -> None:
     with ExitStack() as waiting, places.taken("192.0.2.1") as first, places.taken("192.0.2.2") as second:
         for _number in range(AT_ONCE - 2):
             waiting.enter_context(places.taken("203.0.113.9"))
-        assert first and second and not (first.is_set() or second.is_set())
+        assert first and second and not (first.is_ended or second.is_ended)
 
 
 def test_what_a_client_sent_before_it_went_is_not_taken_for_the_whole_body(pair: Pair) -> None:
