@@ -68,6 +68,21 @@ def post_worker_init(worker):
         admission.threads.start(worker.cfg.threads)
         waiting = admission.WAITING + slow_bodies.AT_ONCE
         worker.tpool = ThreadPoolExecutor(worker.cfg.threads + waiting)  # it has no thread yet
+        worker.handle = _closing(worker.handle)
+
+
+def _closing(handle):
+    """`handle` that also closes a connection. Gunicorn waits for two seconds until its client goes, in the thread that
+    accepts connections: a few clients that stay would hold up all others."""
+
+    def handle_and_close(conn):
+        is_kept = handle(conn)
+        if is_kept is False:
+            conn.close(graceful=True)
+            conn.close = lambda graceful=False: None
+        return is_kept
+
+    return handle_and_close
 
 
 def child_exit(server, worker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BytesIO
@@ -155,6 +156,18 @@ def test_strangers_who_send_forms_without_bodies_stop_neither_pages_nor_the_news
     finally:
         for client in clients:
             client.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_clients_that_stay_after_their_answers_hold_up_no_others(site: Site) -> None:
+    url, began = urlsplit(site.url), time.monotonic()
+    with ExitStack() as staying:
+        for _number in range(5):
+            client = staying.enter_context(socket.create_connection((str(url.hostname), url.port or 0), PATIENCE))
+            client.sendall(f"GET /healthz HTTP/1.1\r\nHost: {url.netloc}\r\nConnection: close\r\n\r\n".encode())
+            assert b" 200 " in client.recv(100)
+        assert _status(site, "/healthz") == 200
+        assert time.monotonic() - began < 8  # gunicorn waits two seconds for each to go
 
 
 def _without_body(site: Site, path: str) -> socket.socket:
