@@ -30,7 +30,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import SensitiveText
 from articles.limits import USERNAME_LENGTH
-from articles.models import Notification, named
+from articles.models import named
 from articles.notifications import choose_language
 from articles.permissions import EDIT_ANY
 from articles.publishing import count_signed, propose_name
@@ -261,6 +261,7 @@ class PasswordForm(AdminPasswordChangeForm):
 class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
     """Users: invited with a name, an address and roles."""
 
+    names_related = False
     form = UserForm
     add_form = InvitationForm
     add_fieldsets = ((None, {"fields": ("name", "email", "groups", "is_superuser")}),)  # type: ignore[assignment]
@@ -433,13 +434,11 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         return is_choosing or super().has_view_permission(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """The deleted users by name; related settings are not listed, and articles stay."""
-        _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
-        users = [named(user) for user in objs]
-        asked = permissions - {Notification._meta.verbose_name}  # users cannot delete notifications by themselves
+        """The deleted users by name; what goes with them needs no right of its own, and articles stay."""
+        _names, counts, missing, protected = super().get_deleted_objects(objs, request)
         if are_last_administrators(*objs):
             protected = [str(LAST_ADMINISTRATOR)]
-        return users, {User._meta.verbose_name_plural: len(users)}, asked, protected
+        return [named(user) for user in objs], counts, missing, protected
 
     @admin.display(description=pgettext_lazy("of a person", "name"), ordering="first_name")
     def name(self, user: User) -> str:

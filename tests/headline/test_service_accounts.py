@@ -95,6 +95,12 @@ def test_a_program_is_deactivated_on_its_screen(desk: Client, root: User, robot:
     assert (robot.is_active, ApiToken.objects.exists()) == (False, False)
 
 
+def test_a_program_is_deleted_with_its_user_and_tokens(desk: Client, root: User, robot: User) -> None:
+    issue(robot, by=root, name="feed")
+    assert desk.post(f"/admin/auth/user/{robot.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not (User.objects.filter(pk=robot.pk).exists() or ApiToken.objects.exists())
+
+
 def test_an_impossible_number_of_a_program_is_unknown(root: User) -> None:
     api = APIClient()
     api.force_authenticate(root)
