@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
 from articles.desk.review.proposed_changes import SecondPersonScreens
-from articles.exceptions import SensitiveText
-from articles.models import Channel, Tag
+from articles.exceptions import MOST_LISTED, SensitiveText
+from articles.models import Article, Channel, Front, Tag
 from articles.permissions import reads_articles
 from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag, save_channel
 from articles.review import refuse_sensitive
@@ -37,6 +40,7 @@ class ChannelAdmin(SecondPersonScreens):
     """Channels in site order, with article counts."""
 
     form = TaxonomyForm
+    names_related = False
     nothing_yet = _("Channels are the sections of the site, such as Politics.")
     list_display = ["name", "position", "enabled", "article_count"]
     list_editable = ["position", "enabled"]
@@ -52,16 +56,35 @@ class ChannelAdmin(SecondPersonScreens):
         save_channel(obj, by=request.user)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Protected articles are named only to users who may see them."""
-        shown, counts, permissions, protected = super().get_deleted_objects(objs, request)
-        if protected and not reads_articles(request.user):
-            shown, protected = [str(channel) for channel in objs], [gettext("articles you cannot see")]
-        return shown, counts, permissions, protected
+        """With the first articles that keep a channel, named only to users who may see them."""
+        shown, counts, missing, _none = super().get_deleted_objects(objs, request)
+        keys = [channel.pk for channel in objs]
+        if Front.objects.filter(channel__in=keys).exists():
+            missing = {*missing, Front._meta.verbose_name}  # no user may delete one
+        articles = _articles_in(keys)
+        if articles and not reads_articles(request.user):
+            articles = [gettext("articles you cannot see")]
+        return shown, counts, missing, articles
 
     @admin.display(description=_("articles"), ordering="number")
     def article_count(self, channel: Channel) -> int:
         """Number of articles of any status."""
         return channel.number  # type: ignore[attr-defined,no-any-return]
+
+
+def _articles_in(channels: Sequence[int]) -> list[str]:
+    """Links to the first articles in these channels, now or with their updates."""
+    found: dict[int, str] = {}
+    for name in ("channel", "update__draft__channel", "update__approved__channel"):
+        articles = Article.objects.filter(**{f"{name}__in": channels}).order_by()
+        found |= dict(articles.values_list("pk", "title")[: MOST_LISTED + 1])
+    links = [
+        format_html(
+            '{}: <a href="{}">{}</a>', gettext("Article"), reverse("admin:articles_article_change", args=[pk]), title
+        )
+        for pk, title in found.items()
+    ]
+    return [*links[:MOST_LISTED], *(["…"] if len(links) > MOST_LISTED else [])]
 
 
 @admin.register(Tag)

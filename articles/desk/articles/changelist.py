@@ -70,6 +70,7 @@ class ArticleList(PutOnFront, DuplicateScreens, StartFromTemplate, RetriedScreen
     """Mixin with the article list."""
 
     answers_refusals = True
+    names_related = False
     nothing_yet = _("Write an article. It stays a draft until you submit it for review.")
     actions = [*BULK_ACTIONS, add_to_release]
     list_display = ["headline", "badge", "goes_live", "channel", "writer", "assigned", "changed"]
@@ -114,12 +115,6 @@ class ArticleList(PutOnFront, DuplicateScreens, StartFromTemplate, RetriedScreen
         batch = recent(request)
         above = {**tabs(request), "recent_bulk_action": batch, "recent_title": batch and title_of(batch)}
         return super().changelist_view(request, {**above, **(extra_context or {})})
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Related objects shown on deletion: the articles only."""
-        _all, _counts, permissions, protected = super().get_deleted_objects(objs, request)
-        titles = [str(article) for article in objs]
-        return titles, {Article._meta.verbose_name_plural: len(titles)}, permissions, protected
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

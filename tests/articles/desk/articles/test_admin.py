@@ -12,12 +12,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.contrib.auth.models import User
 from django.db.models import ProtectedError
+from django.db.models.deletion import Collector
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from articles import publishing
 from articles.desk.time_field import ZonedTimeWidget
+from articles.exceptions import MOST_LISTED
 from articles.limits import BODY_LENGTH
 from articles.models import Article, AuditEntry, Channel
 from articles.roles import Role
@@ -474,6 +476,25 @@ def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk:
     with pytest.raises(ProtectedError):
         Channel.objects.all().delete()
     assert Channel.objects.get().enabled
+
+
+def test_the_first_articles_that_keep_a_channel_are_named(desk: Client) -> None:
+    channel = make_channel()
+    for number in range(MOST_LISTED + 2):
+        make_article(f"Story {number}", channel=channel)
+    page = desk.get(reverse("admin:articles_channel_delete", args=[channel.pk]))
+    assert page.text.count(">Story ") == MOST_LISTED
+
+
+@pytest.mark.parametrize("kind", ["article", "channel", "user"])
+def test_the_page_before_a_deletion_does_not_read_all_that_goes_with_it(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    article = make_article(channel=make_channel())
+    monkeypatch.setattr(Collector, "collect", None)
+    asked = {"article": article, "channel": article.channel, "user": make_user("bob")}[kind]
+    address = reverse(f"admin:{asked._meta.app_label}_{kind}_delete", args=[asked.pk])
+    assert str(asked) in admin_client.get(address).text
 
 
 def test_history_does_not_keep_a_channel(desk: Client) -> None:
