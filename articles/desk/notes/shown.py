@@ -81,7 +81,7 @@ class ShownNotes:
         """The threads shown, oldest first; open ones go before resolved ones where not all are."""
         rows = self._rows
         if not self.is_whole:
-            newest = sorted(rows, key=lambda row: not row.is_resolved)[-SHOWN_BESIDE:]
+            newest = sorted(rows, key=_last_written)[-SHOWN_BESIDE:]
             rows = [row for row in rows if row in newest]
         users = mentioned_users(note.text for first in rows for note in [first, *first.replies.all()])
         text = SearchedText(plain_text(self._body)) if any(row.quote for row in rows) else None
@@ -205,6 +205,11 @@ class ShownNotes:
 def assignment_of(article: Article) -> str:
     """A text that differs for every other owner or due time."""
     return f"{article.owner_id or ''} {article.due_at.isoformat() if article.due_at else ''}"
+
+
+def _last_written(first: Note) -> tuple[bool, datetime]:
+    """A key that puts open threads last, and of these the one with the newest note."""
+    return not first.is_resolved, max(note.created_at for note in [first, *first.replies.all()])
 
 
 def _stamp(moment: datetime) -> str:

@@ -121,6 +121,14 @@ def test_the_newest_threads_stand_beside_the_form_and_all_on_their_screen(
     assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (whole, True)
 
 
+def test_a_thread_with_a_new_reply_stands_beside_the_form(client: Client, article: Article, alice: User) -> None:
+    threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(SHOWN_BESIDE + 1)]
+    assert "n0n<" not in load(client, article).json()["threads"]
+    notes.reply(threads[0], by=alice, text="Here it is")
+    beside = load(client, article).json()["threads"]
+    assert ("Here it is" in beside, "n1n<" in beside) == (True, False)
+
+
 def test_a_script_gets_what_is_new(client: Client, article: Article, alice: User) -> None:
     first = load(client, article).json()
     assert load(client, article, first["version"]).status_code == 204
