@@ -185,7 +185,8 @@ def _is_script(request: HttpRequest) -> bool:
 
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
-    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, is_whole="whole" in request.GET)
+    whole, kept = "whole" in request.GET, frozenset(request.GET.getlist("keep"))
+    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, is_whole=whole, kept=kept)
     if request.method == "GET" and request.GET.get("version") == shown.version:
         return HttpResponse(status=204)
     parts = {name: render_to_string(f"articles/desk/notes/{name}.html", {"notes": shown}, request) for name in _PARTS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -61,7 +61,8 @@ class ShownNotes:
     """The notes and the assignment of an article, as `by` sees them.
 
     `body` is the text in which passages are searched, by default the newest. `typed` is the submitted form and
-    `problem` what is wrong with it. `is_whole` shows all threads, not only the newest ones.
+    `problem` what is wrong with it. `is_whole` shows all threads, not only the newest ones and those of
+    which `kept` has the ids.
     """
 
     article: Article
@@ -70,6 +71,7 @@ class ShownNotes:
     typed: Any = None
     problem: str = ""
     is_whole: bool = False
+    kept: Collection[str] = ()
     new_id: UUID = field(default_factory=uuid4)
 
     @cached_property
@@ -82,7 +84,7 @@ class ShownNotes:
         rows = self._rows
         if not self.is_whole:
             newest = sorted(rows, key=_last_written)[-SHOWN_BESIDE:]
-            rows = [row for row in rows if row in newest]
+            rows = [row for row in rows if row in newest or str(row.pk) in self.kept]
         users = mentioned_users(note.text for first in rows for note in [first, *first.replies.all()])
         text = SearchedText(plain_text(self._body)) if any(row.quote for row in rows) else None
         return [self._thread(row, users, text) for row in rows]

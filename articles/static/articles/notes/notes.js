@@ -247,8 +247,14 @@ const show = (data) => {
     badge.hidden = !data.count;
 };
 
-const request = (options, query = {}) =>
-    fetch(`${config.address}?${new URLSearchParams({ ...(config.whole && { whole: "" }), ...query })}`, { headers: { Accept: "application/json" }, ...options });
+// Threads in which the user is writing stay, also when newer ones come.
+const isWritten = (thread) => thread.contains(document.activeElement) || [...thread.querySelectorAll("[data-note-draft], .note-more")].some(isTyped);
+
+const request = (options, query = {}) => {
+    const kept = [...root.querySelectorAll(".note-thread")].filter(isWritten).map(({ id }) => ["keep", id.slice("note-".length)]);
+    const asked = new URLSearchParams([...(config.whole ? [["whole", ""]] : []), ...kept, ...Object.entries(query)]);
+    return fetch(`${config.address}?${asked}`, { headers: { Accept: "application/json" }, ...options });
+};
 
 let isSending = false;
 let sent = 0; // an answer to a request before the last change would show the notes as they were

@@ -8,6 +8,7 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from articles import notes
+from articles.desk.notes.shown import SHOWN_BESIDE
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
@@ -102,6 +103,24 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     notes.resolve_note(thread, by=rita)
     look(page)
     expect(marks(page)).to_have_text(["Monday"])
+
+
+def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
+    article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
+    for number in range(SHOWN_BESIDE):
+        notes.add_note(article, by=rita, text=f"Note {number}")
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    reply = page.get_by_role("textbox", name="Reply").first
+    reply.fill("The city cou")
+    notes.add_note(article, by=rita, text="Which Monday?")
+    look(page)
+    expect(page.get_by_text("Which Monday?")).to_be_visible()
+    page.keyboard.type("ncil")
+    expect(reply).to_have_value("The city council")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".note-reply")).to_contain_text("The city council")
+    assert Note.objects.get(text="The city council").thread == Note.objects.get(text="Note 0")
 
 
 def test_a_note_survives_a_lost_connection_an_ended_session_and_a_reload(page: Page, site: Site) -> None:
