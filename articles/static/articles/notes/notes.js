@@ -240,6 +240,7 @@ const show = (data) => {
     ({ version, passages } = data);
     replaceHtml("note-threads", data.threads);
     replaceHtml("note-owner", data.owner);
+    storeDrafts(); // texts of notes that are gone are in the new one, or the next window would add them once more
     showPassages();
     const badge = document.querySelector("[data-count=notes]");
     if (!badge) return;
@@ -272,7 +273,6 @@ const accept = async (response, submitter) => {
     if (box) box.open = false;
     report();
     show(data);
-    storeDrafts();
 };
 
 const send = async (submitter) => {

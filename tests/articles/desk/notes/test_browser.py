@@ -123,6 +123,21 @@ def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
     assert Note.objects.get(text="The city council").thread == Note.objects.get(text="Note 0")
 
 
+def test_a_reply_to_a_deleted_note_is_once_in_the_new_one_also_after_a_reload(page: Page) -> None:
+    article = make_article(body=BODY)
+    thread = notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_role("textbox", name="Reply").fill("The city")
+    thread.delete()
+    look(page)
+    text = page.get_by_label("New note")
+    expect(text).to_have_value("The city")
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    expect(text).to_have_value("The city")
+
+
 def test_a_note_survives_a_lost_connection_an_ended_session_and_a_reload(page: Page, site: Site) -> None:
     article = make_article(body=BODY)
     open_form(page, article)
