@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import User
-from django.db.models import ProtectedError
+from django.db.models import Model, ProtectedError
 from django.db.models.deletion import Collector
 from django.test import Client
 from django.urls import reverse
@@ -490,9 +490,10 @@ def test_the_first_articles_that_keep_a_channel_are_named(desk: Client) -> None:
 def test_the_page_before_a_deletion_does_not_read_all_that_goes_with_it(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    article = make_article(channel=make_channel())
+    channel = make_channel()
+    some: dict[str, Model] = {"article": make_article(channel=channel), "channel": channel, "user": make_user("bob")}
+    asked = some[kind]
     monkeypatch.setattr(Collector, "collect", None)
-    asked = {"article": article, "channel": article.channel, "user": make_user("bob")}[kind]
     address = reverse(f"admin:{asked._meta.app_label}_{kind}_delete", args=[asked.pk])
     assert str(asked) in admin_client.get(address).text
 

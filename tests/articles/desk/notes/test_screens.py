@@ -124,7 +124,7 @@ def test_the_newest_threads_stand_beside_the_form_and_all_on_their_screen(
 def test_a_thread_with_a_new_reply_stands_beside_the_form(client: Client, article: Article, alice: User) -> None:
     threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(SHOWN_BESIDE + 1)]
     assert "n0n<" not in load(client, article).json()["threads"]
-    kept = client.get(address(article), {"keep": [threads[0].pk, "x"]}, headers={"Accept": "application/json"})
+    kept = client.get(address(article), {"keep": [str(threads[0].pk), "x"]}, headers={"Accept": "application/json"})
     assert "n0n<" in kept.json()["threads"]
     notes.reply(threads[0], by=alice, text="Here it is")
     beside = load(client, article).json()["threads"]
