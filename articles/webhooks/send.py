@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import ssl
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from select import POLLIN, poll
 from typing import Any
@@ -22,6 +24,7 @@ from articles.webhooks.target import Target, TargetRefused, addresses
 CONNECT, ANSWER = 3.0, 10.0
 """Seconds for the connection, and for the whole answer."""
 _MOST_READ = 64 * 1024
+_MOST_SENT = 4 * _MOST_READ  # with headers and trailers, which would take a worker's processor while they come
 _MOST_TRIED = 3  # addresses of a name, so that an attempt ends before the lease
 _AGENT = "Headline-Webhooks/1"
 
@@ -43,6 +46,48 @@ class Reply:
         return not self.error and self.code is not None and 200 <= self.code < 300
 
 
+class _Bounded(io.RawIOBase):
+    """What a receiver sends in one answer; it ends with an `OSError` when that is too long."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        super().__init__()
+        self._raw = connected.makefile("rb", buffering=0)
+        self._left = _MOST_SENT
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read some bytes."""
+        count: int | None = self._raw.readinto(buffer)
+        self._left -= count or 0
+        if self._left < 0:
+            raise OSError("the answer is too long")
+        return count
+
+    def close(self) -> None:
+        """Close it; the connection stays open."""
+        self._raw.close()
+        super().close()
+
+
+class _FinalResponse(HTTPResponse):
+    """The final answer to a request: http.client takes 102 and 103 for one, and the real one for that of the next."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Bounded(sock))
+
+    def begin(self) -> None:
+        """Read until the headers of the final answer."""
+        super().begin()
+        while self.status < HTTPStatus.OK and self.status != HTTPStatus.SWITCHING_PROTOCOLS:
+            self.headers = self.msg = None  # type: ignore[assignment]
+            super().begin()
+
+
 class PinnedConnection:
     """A connection to an endpoint, used again while it lasts; for one thread at a time."""
 
@@ -60,7 +105,7 @@ class PinnedConnection:
         `path` is another one of the same host.
         """
         began, self._has_sent = time.monotonic(), False
-        if not self._repeats and self._is_ended():
+        if self._is_ended():
             self.close()
         was_open = self._connection is not None
         data = body.encode() if isinstance(body, str) else body
@@ -87,7 +132,7 @@ class PinnedConnection:
         return Reply(_since(began), error=error[:200], is_unsent=not self._has_sent)
 
     def _is_ended(self) -> bool:
-        """Whether the receiver has closed the connection since: what can be read now is its end."""
+        """Whether something can be read before the next request: the end, or what is no answer to it."""
         if self._twin is None:
             return False
         waiting = poll()
@@ -120,7 +165,8 @@ class PinnedConnection:
         while len(data) < _MOST_READ and (chunk := response.read1(_MOST_READ - len(data))):
             data += chunk
         is_whole = response.length == 0 or response.isclosed()  # `read1` does not close an answer of a given length
-        if response.will_close or not is_whole:  # there is more, which is not read
+        is_other = response.status == HTTPStatus.SWITCHING_PROTOCOLS  # what follows is not HTTP
+        if response.will_close or not is_whole or is_other:  # there is more, which is not read
             self.close()
         text = data[: 4 * WEBHOOK_ANSWER_LENGTH].decode("utf-8", errors="replace").replace("\x00", "")
         wait = _seconds(response.headers.get("Retry-After", ""))
@@ -135,6 +181,7 @@ class PinnedConnection:
             else HTTPConnection(*place, timeout=CONNECT)
         )
         connection._create_connection = partial(self._connect, pinned)
+        connection.response_class = _FinalResponse
         self._connection = connection
         return connection  # type: ignore[no-any-return]
 

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -248,3 +249,71 @@ def test_what_was_prepared_some_time_ago_is_prepared_again(receiver: Receiver, m
     sent = [body for body in receiver.bodies if body["data"]["object"] == last.pk]
     assert {body["data"]["state"] for body in sent} == {"retracted"}
     assert not any("article" in body["data"] for body in sent)
+
+
+def posted(receiver: Receiver, number: int) -> list[tuple[int | None, str]]:
+    """The answers to some messages over one connection, as they are noted."""
+    line, answers = PinnedConnection(parse(receiver.url)), []
+    for _message in range(number):
+        reply = line.post("{}", {})
+        answers.append((reply.code, reply.error))
+        time.sleep(0.05)  # what follows an answer comes before the next request
+    line.close()
+    return answers
+
+
+def sending(*parts: str) -> Any:
+    """An answer that comes in these parts."""
+
+    def answer(handler: Any) -> None:
+        for part in parts:
+            handler.wfile.write(part.encode())
+            time.sleep(0.01)
+
+    return answer
+
+
+@pytest.mark.parametrize("code", [100, 102, 103])
+def test_the_answer_after_an_interim_one_is_not_taken_for_that_to_the_next_message(
+    receiver: Receiver, code: int
+) -> None:
+    def answer(handler: Any) -> None:
+        final = 500 if len(receiver.requests) == 2 else 200
+        sending(f"HTTP/1.1 {code} X\r\n\r\n", f"HTTP/1.1 {final} X\r\nContent-Length: 0\r\n\r\n")(handler)
+
+    receiver.answer = answer
+    assert posted(receiver, 3) == [(200, ""), (500, ""), (200, "")]
+
+
+@pytest.mark.parametrize("more", ["ok", "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"])
+def test_what_follows_an_answer_is_neither_that_to_the_next_message_nor_repeats_it(
+    receiver: Receiver, more: str
+) -> None:
+    receiver.answer = sending("HTTP/1.1 204 No Content\r\n\r\n", more)
+    assert posted(receiver, 3) == [(204, "")] * 3
+    assert len(receiver.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("begin", "more"),
+    [
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "a\n"),
+        ("HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n"),
+        ("HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+)
+def test_a_receiver_that_sends_headers_for_ever_takes_no_processor_from_a_worker(
+    receiver: Receiver, begin: str, more: str
+) -> None:
+    """Read as fast as they come, they made other threads of the worker wait seven times as long."""
+
+    def answer(handler: Any) -> None:
+        handler.wfile.write(begin.encode())
+        with suppress(ConnectionError):
+            while True:
+                handler.wfile.write(more.encode() * 1000)
+
+    receiver.answer = answer
+    began = time.monotonic()
+    assert posted(receiver, 1) == [(None, "OSError: the answer is too long")]
+    assert time.monotonic() - began < send.ANSWER / 2
