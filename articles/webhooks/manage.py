@@ -66,6 +66,7 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
         endpoint.position = catch_up().sequence
     elif stored.url != endpoint.url or (endpoint.enabled and not stored.enabled):
         _forget_failures(endpoint)
+        _wait_no_longer(endpoint)
     # Only what a form has: the dispatcher writes the others at the same time.
     names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
     endpoint.save(update_fields=names)
@@ -82,6 +83,12 @@ def _forget_failures(endpoint: Endpoint) -> None:
     endpoint.is_owner_mailed, endpoint.paused_because = False, ""
 
 
+def _wait_no_longer(endpoint: Endpoint) -> None:
+    """Let what waits for its next attempt be sent: a day after that, a retraction would still wait behind it."""
+    now = read_database_clock()
+    endpoint.deliveries.pending().filter(due_at__gt=now).update(due_at=now)
+
+
 @retried
 def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
     """Pause it, or go on with what has waited. Raises `NotAllowed`."""
@@ -90,6 +97,8 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
     locked.enabled = enabled
     _forget_failures(locked)
     locked.save(update_fields=["enabled", *_HEALTH])
+    if enabled:
+        _wait_no_longer(locked)
     endpoint.refresh_from_db()
     _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
 

@@ -13,7 +13,7 @@ from articles import publishing
 from articles.audit import NewEvent, write_events
 from articles.distribution import catch_up
 from articles.models import Delivery, Endpoint, Event
-from articles.webhooks import replay_since
+from articles.webhooks import replay_since, save_endpoint, set_enabled
 from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
 from tests.articles.webhooks.outages import Newsroom, retracted
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
@@ -165,3 +165,30 @@ def test_what_a_receiver_refuses_keeps_its_pauses_while_others_are_taken(receive
     drain()
     assert receiver.ids == ["evt_1", "evt_2"]
     assert Delivery.objects.pending().get().attempts == 1
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_what_waits_for_a_later_attempt_is_sent_once_a_person_lets_it_go_on_or_corrects_its_url(
+    receiver: Receiver, is_moved: bool
+) -> None:
+    alice, olga = make_editor(), make_user("olga", "manage_webhooks")
+    endpoint = make_endpoint(receiver.url)
+    article = make_article("Bridge", status=APPROVED)
+    publishing.publish_now(article, by=alice)
+    receiver.answer = 503
+    for _attempt in range(3):
+        drain()
+        let_pass(6 * MINUTE)  # the next attempt is in half an hour
+    endpoint.refresh_from_db()
+    if is_moved:
+        endpoint.url += "&moved"
+        save_endpoint(endpoint, by=olga)
+    else:
+        set_enabled(endpoint, False, by=olga)
+        set_enabled(endpoint, True, by=olga)
+    publishing.retract(article, by=alice, notice="Invented.")
+    receiver.answer = 200
+    receiver.requests.clear()
+    drain()
+    assert receiver.ids == ["evt_1", "evt_2"]
+    assert set(receiver.kinds) == {Event.Kind.RETRACTED}
