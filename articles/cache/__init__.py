@@ -43,6 +43,7 @@ from articles.cache.views import (
     bypassing as bypassing,
     cached as cached,
     compose_by as compose_by,
+    composed as composed,
     get_or_build as get_or_build,
 )
 from articles.cache.wsgi import CacheMiddleware as CacheMiddleware

@@ -69,6 +69,11 @@ def compose_by(composing: Callable[[], AbstractContextManager[None]]) -> None:
     _composing[:] = [composing]
 
 
+def composed() -> AbstractContextManager[None]:
+    """A block that reads what is due as stored, as readers see it."""
+    return _composing[-1]()
+
+
 class WrongSlug(Exception):
     """The object exists under another `slug`, to which the view redirects."""
 

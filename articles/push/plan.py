@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_annotation
+from articles.cache import composed
 from articles.exceptions import ArticleError, ArticleGone, NotAllowed
 from articles.models import Alert, Article, Event, Push, PushSubscription
 from articles.permissions import IN_QUIET_HOURS, PUBLISH, allows, require
@@ -67,7 +68,9 @@ def why_not(alert: Alert, now: datetime) -> str:
     """Why nothing of an alert may be sent now; "" if it may, or its own time has not come."""
     if not alert.enabled:
         return Reason.OFF
-    if not Article.objects.live(now).filter(pk=alert.article_id).exists():
+    with composed():
+        is_live = Article.objects.live(now).filter(pk=alert.article_id).exists()
+    if not is_live:
         return Reason.NOT_LIVE
     return Reason.OVER if alert.ends_at is None or alert.ends_at <= now else ""
 

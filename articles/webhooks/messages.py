@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
+from articles.cache import composed
 from articles.distribution import LEADS_TO
 from articles.models import NEWSROOM_KINDS, Article, Delivery, Endpoint, Event
 
@@ -65,7 +66,10 @@ _READ = ("slug", "status", "goes_live_at", "publish_at", "unpublish_at", "embarg
 
 
 def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
-    """Read what is true of these articles at `now`, in a few statements for any number."""
+    """Read what is true of these articles at `now`, in a few statements for any number.
+
+    With what is due, also before a worker has stored it: the text that it replaces may never have been out.
+    """
     live = Article.objects.live(now).filter(pk=OuterRef("pk"))
     # One statement: of an article that goes live between two, the first might read a text that readers never see.
     rows = Article.objects.filter(pk__in=object_ids).annotate(is_seen=Exists(live))
@@ -73,7 +77,8 @@ def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
         rows = rows.defer("body").select_related("channel", "author").prefetch_related("tags")
     else:
         rows = rows.only(*_READ)
-    found: dict[int, Any] = {one.pk: one for one in rows}
+    with composed():
+        found: dict[int, Any] = {one.pk: one for one in rows}
     return Now(now, found, {pk for pk, one in found.items() if one.is_seen})
 
 

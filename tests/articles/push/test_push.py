@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,17 @@ from django.utils import timezone
 from articles import publishing
 from articles.alerts import delete_alert, save_alert
 from articles.exceptions import NotAllowed
-from articles.models import Alert, Article, ProposedChange, Push, PushMessage, PushSubscription
+from articles.models import (
+    Alert,
+    Article,
+    ProposedChange,
+    Push,
+    PushMessage,
+    PushSubscription,
+    Revision,
+    Text,
+    Update,
+)
 from articles.push import PushRefused, is_quiet, new_key, prune_pushes, public_key, push_now
 from articles.push.dispatch import _hosts, _next, _still, serve, take
 from articles.push.plan import plan
@@ -233,6 +244,20 @@ def test_many_readers_take_few_statements_and_no_chunk_reads_all_before_again(
     assert len({*service.paths}) == len(service.paths) == 30
     known = list(PushSubscription.objects.order_by("pk").values_list("pk", flat=True))
     assert cuts == [0, *(known[end - 1] for end in (2, 6, 14, 30))]
+
+
+def test_its_address_has_no_word_of_a_text_that_readers_never_saw(service: PushService) -> None:
+    """Another headline is approved for the same moment, and no worker has stored it yet."""
+    alice = make_editor()
+    browser = subscribed(service, "a")
+    alert = armed(alice)
+    text = replace(Text.of(alert.article), title="Bridge open", slug="bridge-open")
+    revision = Revision.objects.add(alert.article, text)
+    publish(alert, alice)
+    Update.objects.create(article=alert.article, approved=revision, publish_at=soon(seconds=-1))
+    push_due()
+    ((_path, _headers, body),) = service.requests
+    assert browser.read(body)["url"].endswith("/bridge-open/")
 
 
 def test_a_service_that_is_no_longer_allowed_gets_nothing(service: PushService, settings: Any) -> None:

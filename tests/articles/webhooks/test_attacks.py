@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from articles import publishing
+from articles import publishing, releases
 from articles.distribution import catch_up
-from articles.models import Delivery, Endpoint, Event
+from articles.models import Delivery, Endpoint, Event, Release, ReleaseMember, Revision, Text, Update
 from articles.sending import LEASE
 from articles.webhooks import dispatch, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
@@ -165,6 +166,33 @@ def test_a_plan_that_is_left_from_before_is_not_sent(receiver: Receiver) -> None
     drain()
     assert [body["data"]["planned_at"] for body in receiver.bodies] == [None]
     assert endpoint.deliveries.get().state == State.DELIVERED
+
+
+def test_a_text_that_readers_never_saw_is_not_sent(receiver: Receiver) -> None:
+    """Another headline is approved for the same moment, and no worker has stored it yet."""
+    make_endpoint(receiver.url, is_full=True)
+    article = published("Minister resigns")
+    text = replace(Text.of(article), title="Minister stays", slug="minister-stays")
+    Update.objects.create(article=article, approved=Revision.objects.add(article, text), publish_at=soon(seconds=-1))
+    assert "resigns" not in Client().get(f"/article/{article.pk}/", follow=True).text
+    drain()
+    ((_headers, body),) = receiver.requests
+    assert "Minister stays" in body and "/minister-stays/" in body
+    assert "resigns" not in body
+
+
+def test_what_a_due_release_has_taken_off_the_site_is_not_sent(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, is_full=True)
+    alice, article = make_editor(), published("Minister resigns")
+    publishing.unpublish(article, by=alice)
+    publishing.republish(article, by=alice)
+    release = releases.create_release(name="Recall", by=alice)
+    releases.add_member(release, article=article, action=ReleaseMember.Action.UNPUBLISH, by=alice)
+    Release.objects.filter(pk=release.pk).update(status=Release.Status.SCHEDULED, publish_at=soon(seconds=-1))
+    assert "resigns" not in Client().get("/").text
+    drain()
+    assert set(receiver.kinds) == {Kind.UNPUBLISHED}
+    assert not any("resigns" in body for _headers, body in receiver.requests)
 
 
 def test_a_webhook_whose_only_channel_is_deleted_does_not_hear_of_all(receiver: Receiver) -> None:
