@@ -99,9 +99,10 @@ REPEATED_WITHIN = timedelta(minutes=1)
 
 @retried
 def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
-    """Push an alert that readers see, once for each last push `after`: for live articles, and after a correction.
+    """Push an alert that readers see, if its last push is `after`: for live articles, and after a correction.
 
-    Who does not know the last push gets it instead of a new one for a minute: a repeated request wakes no reader twice.
+    Else the response is that last push: a second click, or one on a page from before it, wakes no reader twice. Who
+    does not name the last push gets it instead of a new one for a minute.
 
     Raises `NotAllowed`, `ArticleGone` and `PushRefused`.
     """
@@ -115,12 +116,13 @@ def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
         raise PushRefused
     if is_quiet(now) and not allows(IN_QUIET_HOURS, by):
         raise NotAllowed(_("In quiet hours only the editor-in-chief may push."))
-    if after is None:
-        last = current.pushes.first()
-        if last and last.state != State.CANCELLED and now - REPEATED_WITHIN < last.created_at <= now:
+    last = current.pushes.first()
+    if last is not None and last.state != State.CANCELLED:
+        # Who knows an earlier one, or none, does not know that it has been pushed since, perhaps by a worker.
+        is_repeated = now - REPEATED_WITHIN < last.created_at <= now if after is None else last.pk != after
+        if is_repeated:
             return last
-        after = last.pk if last else 0
-    push = _create(current, f"{current.pk} after {after}", now, by=by)
+    push = _create(current, f"{current.pk} after {last.pk if last else 0}", now, by=by)
     Alert.objects.filter(pk=current.pk).update(push_since=None)  # it would be the same push again
     record_annotation(Action.PUSH_ALERT, article, by=by, alert=current.text)
     return push

@@ -154,6 +154,29 @@ def test_an_article_that_is_live_already_is_pushed_by_a_person_alone_and_once(se
         push_now(alert, after=7, by=alice)
 
 
+def test_a_page_from_before_a_push_wakes_no_reader_again(service: PushService) -> None:
+    """It was opened once the article was live, and before a worker pushed the alert."""
+    alice = make_editor()
+    subscribed(service, "a")
+    alert = armed(alice)
+    publish(alert, alice)
+    push_due()
+    assert push_now(alert, after=0, by=alice) == Push.objects.get()
+    push_due()
+    assert service.paths == ["/a"]
+
+
+def test_a_push_that_was_cancelled_is_not_taken_for_the_new_one(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    alert = shown_alert(alice)
+    push_now(alert, after=0, by=alice)
+    Push.objects.update(state=State.CANCELLED, reason=Reason.NOT_LIVE)
+    push_now(alert, after=0, by=alice)  # from the same page
+    push_due()
+    assert service.paths == ["/a"]
+
+
 def retract(alert: Alert, by: User) -> None:
     publishing.retract(Article.objects.get(pk=alert.article_id), by=by, notice="Wrong")
 
