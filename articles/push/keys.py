@@ -30,8 +30,12 @@ def encode(data: bytes) -> str:
 
 def decode(text: str) -> bytes:
     """The bytes of base64 for URLs, with or without padding. Raises `WrongKey`."""
+    bare = text.rstrip("=")
+    padding = "=" * (-len(bare) % 4)
+    if text not in (bare, bare + padding):  # as long as anybody likes, it would fit into no column
+        raise WrongKey
     try:
-        return base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
+        return base64.b64decode(bare + padding, altchars=b"-_", validate=True)
     except (WrongBase64, ValueError) as error:
         raise WrongKey from error
 

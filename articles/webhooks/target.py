@@ -16,7 +16,7 @@ from articles.limits import ADDRESS_LENGTH
 from articles.outgoing import Resolved, address_of, is_public, resolve
 
 _PORTS = {"https": 443, "http": 80}
-_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
+_NAME = re.compile(r"(?=.{1,253}$)(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\^`{|}<>\"]")
 

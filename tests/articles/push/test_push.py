@@ -689,10 +689,12 @@ def test_under_the_two_person_rule_another_person_approves_what_is_pushed(servic
         {"endpoint": "https://fcm.googleapis.com.example.org/a"},
         {"endpoint": "https://fcm.googleapis.com@10.0.0.1/a"},
         {"endpoint": "https://fcm.googleapis.com/" + "a" * 1000},
+        {"endpoint": f"https://{'a.' * 400}push.apple.com/a"},
         {"endpoint": ["x"]},
         {"p256dh": "BA" + "A" * 85},
         {"p256dh": "\ud800"},
         {"auth": "AAAA"},
+        {"auth": "c2l4dGVlbiBieXRlcyBvaw" + 60 * "="},
         {"auth": None},
     ],
 )
