@@ -39,7 +39,7 @@ class PushSubscription(models.Model):
 
     endpoint = models.CharField(max_length=PUSH_ADDRESS_LENGTH)
     digest = models.CharField(max_length=64, unique=True)  # of the endpoint, which is too long for an index
-    host = models.CharField(max_length=255)  # with the port, if it is another than the scheme's
+    host = models.CharField(max_length=255)  # with the scheme and the port, if they are not the usual ones
     p256dh = models.CharField(max_length=100)
     auth = models.CharField(max_length=30)
     breaking = models.BooleanField(default=False)

@@ -103,12 +103,17 @@ def _new(given: GivenSubscription) -> PushSubscription:
     try:
         if len(given.endpoint) > PUSH_ADDRESS_LENGTH:
             raise SubscriptionRefused
-        host = target_of(given.endpoint).host_header
+        host = _service(target_of(given.endpoint))
         check_keys(given.p256dh, given.auth)
     except (TargetRefused, WrongKey) as error:
         raise SubscriptionRefused from error
     digest = _digest(given)
     return PushSubscription(endpoint=given.endpoint, digest=digest, host=host, p256dh=given.p256dh, auth=given.auth)
+
+
+def _service(target: Target) -> str:
+    """What stands for its service: another scheme is another one, to which its other readers' pushes must not go."""
+    return target.host_header if target.scheme == "https" else f"{target.scheme}://{target.host_header}"
 
 
 def _digest(given: GivenSubscription) -> str:

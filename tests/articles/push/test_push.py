@@ -743,6 +743,18 @@ def test_without_a_key_there_is_no_button_and_no_address(settings: Any) -> None:
     assert "showNotification" in worker.text
 
 
+def test_a_made_up_scheme_does_not_turn_away_the_pushes_of_others(service: PushService) -> None:
+    """Each service gets what is for it over one kind of connection, that of its first reader."""
+    alice = make_editor()
+    first = service.browser("x")
+    first.endpoint = first.endpoint.replace("http:", "https:")
+    assert ask(first, ["breaking"]).status_code == 200
+    subscribed(service, "a")
+    push_now(shown_alert(alice), after=0, by=alice)
+    push_due()
+    assert service.paths == ["/a"]
+
+
 def test_made_up_hosts_do_not_delay_the_services_that_readers_use(service: PushService) -> None:
     editor = make_editor()
     for name in ("a.push.apple.com", "b.push.apple.com", "z.push.apple.com", "z.push.apple.com"):
