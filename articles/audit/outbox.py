@@ -120,19 +120,26 @@ def _kind_of(entry: AuditEntry, article: Article) -> Event.Kind | None:
         return Kind.RETRACTED
     if entry.action in _REVERSING and was_live != is_live:
         return Kind.UNPUBLISHED if was_live else Kind.REPUBLISHED
-    return _kind_of_schedule(entry)
+    return _kind_of_schedule(entry, article)
 
 
-def _kind_of_schedule(entry: AuditEntry) -> Event.Kind | None:
+def _kind_of_schedule(entry: AuditEntry, article: Article) -> Event.Kind | None:
     """Whether an approved article has another time, or has lost it; that it goes live at once is another event."""
     waits = {status.value for status in Status.waiting()}
-    old = _aware(entry.old_time) if entry.old_status in waits else None
-    new = _aware(entry.new_time) if entry.new_status in waits else None
+    before, after = entry.details.get("embargo_until", [article.embargo_until] * 2)
+    old = _goes_live(entry.old_time, before) if entry.old_status in waits else None
+    new = _goes_live(entry.new_time, after) if entry.new_status in waits else None
     if old == new:
         return None
     if new is not None:
         return Kind.SCHEDULED if new > clock.now() else None
     return Kind.UNSCHEDULED if entry.new_status != Status.PUBLISHED else None
+
+
+def _goes_live(time: datetime | None, embargo: datetime | str | None) -> datetime | None:
+    """When an article goes live at this time, under this embargo."""
+    moment, end = _aware(time), _aware(datetime.fromisoformat(embargo) if isinstance(embargo, str) else embargo)
+    return moment and max(moment, end or moment)
 
 
 def _aware(time: datetime | None) -> datetime | None:

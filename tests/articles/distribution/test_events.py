@@ -95,6 +95,15 @@ def test_the_newsroom_hears_of_schedules(alice: User) -> None:
     assert [event.planned_at for event in planned] == [at, at + timedelta(hours=1)]
 
 
+def test_an_embargo_that_moves_the_moment_of_an_article_is_told_to_the_newsroom(alice: User) -> None:
+    article = make_article(status=APPROVED, publish_at=soon(hours=1))
+    for until in (soon(hours=5), soon(minutes=1), None):  # the second one ends before its time
+        publishing.set_embargo(article, until=until, by=alice)
+    assert kinds_of() == [Kind.SCHEDULED] * 3
+    publishing.set_embargo(make_article("Without a time", status=APPROVED), until=soon(hours=1), by=alice)
+    assert kinds_of() == [Kind.SCHEDULED] * 3
+
+
 def test_an_approval_with_a_time_schedules(alice: User) -> None:
     article = make_article(status=Status.MANUAL_REVIEW, publish_at=soon(hours=1), author=alice)
     publishing.approve(article, by=make_editor("bob"), revision=article.revisions.latest("number").number)
