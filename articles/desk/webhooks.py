@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -26,7 +27,7 @@ from articles.desk.bounded import RetriedScreens
 from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError
-from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH
+from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH, TIME_LENGTH
 from articles.models import Channel, Delivery, Endpoint, Event, named
 from articles.text import base_language
 from articles.webhooks import (
@@ -102,6 +103,10 @@ class SinceForm(forms.Form):
     """From when on events are sent again."""
 
     since = ZonedTimeField(label=_("Send again what happened since"))
+
+
+_SINCE = ("since", "since_which", "since_zone")
+"""The inputs of that field."""
 
 
 @admin.register(Endpoint)
@@ -214,7 +219,9 @@ class EndpointAdmin(RetriedScreens):
             if not form.is_valid():
                 for errors in form.errors.values():
                     self.message_user(request, " ".join(map(str, errors)), messages.ERROR)
-                return _back_to(endpoint)
+                return _back_to(
+                    endpoint, typed={name: request.POST.get(name, "")[: 2 * TIME_LENGTH] for name in _SINCE}
+                )
             count = replay_since(endpoint, form.cleaned_data["since"], by=request.user)
         text = ngettext("%d event is sent again.", "%d events are sent again.", count) % count
         self.message_user(request, text)
@@ -238,7 +245,7 @@ class EndpointAdmin(RetriedScreens):
             "health": health_of([endpoint])[endpoint.pk],
             "owner": named(endpoint.owner),
             "page": page,
-            "since_form": SinceForm(),
+            "since_form": SinceForm(request.GET if "since" in request.GET else None),
         }
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -299,5 +306,7 @@ def _duration(milliseconds: int | None) -> str | None:
     return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:.0f} s"
 
 
-def _back_to(endpoint: Endpoint) -> HttpResponse:
-    return redirect(reverse("admin:articles_endpoint_change", args=[endpoint.pk]))
+def _back_to(endpoint: Endpoint, typed: Mapping[str, str] | None = None) -> HttpResponse:
+    """To its page, with what was typed and refused."""
+    place = reverse("admin:articles_endpoint_change", args=[endpoint.pk])
+    return redirect(f"{place}?{urlencode(typed)}" if typed else place)

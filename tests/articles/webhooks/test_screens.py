@@ -118,6 +118,16 @@ def test_a_later_webhook_hears_of_the_past_only_when_it_is_asked_for(client: Cli
     assert receiver.kinds == [Event.Kind.PUBLISHED]
 
 
+def test_a_time_that_is_refused_stays_typed(client: Client) -> None:
+    endpoint, typed = (
+        make_endpoint("https://example.org/"),
+        {"since": "2026-03-29 25:00", "since_zone": "Europe/Berlin"},
+    )
+    page = client.post(at("replay", endpoint), typed, follow=True).text
+    assert 'value="2026-03-29 25:00"' in page and 'value="Europe/Berlin"' in page
+    assert "Enter a date and a time" in page
+
+
 def test_internal_addresses_are_refused_with_an_explanation(client: Client) -> None:
     for url in ("https://127.0.0.1/", "https://169.254.169.254/latest/", "http://example.org/", "https://[::1]/"):
         page = client.post(ADD, {"url": url, "enabled": "on"})
