@@ -250,7 +250,7 @@ class EndpointAdmin(RetriedScreens):
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save through the service."""
-        save_endpoint(obj, by=request.user)
+        save_endpoint(obj, channels=form.cleaned_data["channels"], by=request.user)
 
     def delete_model(self, request: HttpRequest, obj: Endpoint) -> None:
         """Delete through the service."""

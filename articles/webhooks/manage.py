@@ -16,7 +16,7 @@ from articles.audit import Action, Actor, record_beside
 from articles.distribution import catch_up
 from articles.exceptions import ArticleError
 from articles.limits import MOST_ENDPOINTS, MOST_REPLAYED
-from articles.models import ROTATION, Delivery, Endpoint, Event
+from articles.models import NEWSROOM_KINDS, ROTATION, Channel, Delivery, Endpoint, Event
 from articles.permissions import require
 from articles.webhooks.dispatch import add_deliveries, wanted
 from articles.webhooks.signing import new_secret
@@ -46,15 +46,18 @@ class EndpointPaused(ArticleError):
 
 
 @retried
-def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
+def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel] | None = None) -> None:
     """Store a new or changed webhook; a new one gets a secret, and hears of what happens from now on.
 
-    Raises `NotAllowed`, `TargetRefused`, and `TooManyEndpoints`.
+    `channels` are those that the caller stores next. Raises `NotAllowed`, `TargetRefused`, and `TooManyEndpoints`.
     """
     require(MANAGE, by)
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
-    # Who may not let it hear of what is not out does not lead what it hears elsewhere either.
-    is_as_before = stored is not None and stored.hears_newsroom and stored.url == endpoint.url
+    before = stored or Endpoint()
+    old = {one.pk for one in stored.channels.all()} if stored else set()
+    new = old if channels is None else {one.pk for one in channels}
+    # Who may not let it hear of what is not out does not lead what it hears elsewhere, or let it hear more, either.
+    is_as_before = before.hears_newsroom and before.url == endpoint.url and not _hears_more(endpoint, before, old, new)
     if endpoint.hears_newsroom and not is_as_before:
         require(SEND_SCHEDULES, by)
     if stored is None or stored.url != endpoint.url:
@@ -70,8 +73,21 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
     # Only what a form has: the dispatcher writes the others at the same time.
     names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
     endpoint.save(update_fields=names)
-    changed = [name for name in _EDITABLE if stored and getattr(stored, name) != getattr(endpoint, name)]
+    changed = [name for name in _EDITABLE if getattr(before, name) != getattr(endpoint, name)]
+    changed += ["channels"] if new != old else []
     _record(Action.CHANGE_WEBHOOK if stored else Action.ADD_WEBHOOK, endpoint, by, changed=changed)
+
+
+def _hears_more(endpoint: Endpoint, before: Endpoint, old: Collection[int], new: Collection[int]) -> bool:
+    """Whether it hears of more that is not out than before, when it had the `old` channels."""
+    kinds = {*NEWSROOM_KINDS} & {*endpoint.heard_kinds()}
+    is_wider = _is_wider(before.languages, endpoint.languages) or _is_wider(old, new)
+    return bool(kinds - {*before.heard_kinds()}) or (bool(kinds) and is_wider)
+
+
+def _is_wider(old: Collection[Any], new: Collection[Any]) -> bool:
+    """Whether a choice leaves less out than before: an empty one leaves out nothing."""
+    return bool(old) and not (new and {*new} <= {*old})
 
 
 _EDITABLE = ("url", "description", "kinds", "languages", "is_full", "hears_newsroom", "enabled")

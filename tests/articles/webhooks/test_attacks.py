@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 
 from articles import publishing, releases
 from articles.distribution import catch_up
-from articles.models import Delivery, Endpoint, Event, Release, ReleaseMember, Revision, Text, Update
+from articles.models import AuditEntry, Delivery, Endpoint, Event, Release, ReleaseMember, Revision, Text, Update
 from articles.sending import LEASE
 from articles.webhooks import dispatch, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
@@ -90,6 +90,41 @@ def test_who_may_not_let_webhooks_hear_of_what_is_not_out_does_not_lead_it_elsew
     answer = api.patch(f"/api/v1/desk/webhooks/{endpoint.pk}/", {"url": receiver.url}, format="json")
     assert answer.status_code == 403
     assert Endpoint.objects.get().url == "https://example.org/"
+
+
+@pytest.mark.parametrize(
+    ("had", "given"),
+    [
+        ({"kinds": [Kind.RELEASE_FAILED]}, {"kinds": [Kind.SCHEDULED]}),
+        ({"kinds": [Kind.RELEASE_FAILED]}, {"kinds": []}),
+        ({"languages": ["en"]}, {"languages": ["en", "zh"]}),
+        ({"channels": ["politics"]}, {"channels": []}),
+        ({"channels": ["politics"]}, {"channels": ["politics", "sport"]}),
+    ],
+)
+def test_who_may_not_let_webhooks_hear_of_what_is_not_out_lets_none_hear_more(
+    receiver: Receiver, olga: User, had: dict[str, Any], given: dict[str, Any]
+) -> None:
+    make_channel("Sport", slug="sport")
+    politics = make_channel()
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True, **{k: v for k, v in had.items() if k != "channels"})
+    endpoint.channels.set([politics] if "channels" in had else [])
+    api = APIClient()
+    api.force_authenticate(olga)
+    address = f"/api/v1/desk/webhooks/{endpoint.pk}/"
+    assert api.patch(address, given, format="json").status_code == 403
+    stored = api.get(address).json()
+    assert {name: stored[name] for name in had} == had
+    assert api.patch(address, {"kinds": [Kind.PUBLISHED], "description": "Search"}, format="json").status_code == 200
+    assert AuditEntry.objects.latest("pk").details["changed"] == ["description", "kinds"]
+
+
+def test_that_a_new_webhook_hears_of_what_is_not_out_and_of_which_channels_is_recorded(receiver: Receiver) -> None:
+    api = APIClient()
+    api.force_authenticate(make_user("chief", "manage_webhooks", "send_schedules"))
+    given = {"url": receiver.url, "hears_newsroom": True, "channels": [make_channel().slug]}
+    assert api.post("/api/v1/desk/webhooks/", given, format="json").status_code == 201
+    assert AuditEntry.objects.latest("pk").details["changed"] == ["url", "hears_newsroom", "channels"]
 
 
 def test_what_waits_is_not_sent_once_a_webhook_may_not_hear_of_it(receiver: Receiver, olga: User) -> None:
