@@ -21,6 +21,7 @@ from unfold.decorators import display
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
 )
 
 from articles.desk.bounded import RetriedScreens
@@ -83,10 +84,25 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text=_("Empty: all."),
     )
+    # With what the form was opened with: one that does not touch it must not resume a webhook that was paused since.
+    enabled = forms.BooleanField(
+        label=_("Enabled"),
+        required=False,
+        initial=True,
+        show_hidden_initial=True,
+        widget=UnfoldBooleanSwitchWidget,
+        help_text=_("While it is paused, events wait for it."),
+    )
 
     class Meta:
         model = Endpoint
         fields = ["url", "description", "kinds", "channels", "languages", "is_full", "hears_newsroom", "enabled"]
+
+    def clean_enabled(self) -> bool:
+        """As it is stored, unless it was changed in the form."""
+        is_new = self.instance.pk is None
+        enabled: bool = self.cleaned_data["enabled"]
+        return enabled if is_new or "enabled" in self.changed_data else bool(self.instance.enabled)
 
     def clean_url(self) -> str:
         """Refuse what only this server can reach."""

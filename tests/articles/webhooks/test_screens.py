@@ -171,6 +171,17 @@ def test_the_button_pauses_though_it_is_clicked_twice_or_the_receiver_has_gone(c
     assert Endpoint.objects.get().enabled
 
 
+def test_a_form_that_was_opened_before_a_pause_does_not_end_it(client: Client) -> None:
+    endpoint = make_endpoint("https://example.org/")
+    assert 'name="initial-enabled" value="True"' in client.get(at("change", endpoint)).text
+    opened = {"url": endpoint.url, "enabled": "on", "initial-enabled": "True"}
+    client.post(at("pause", endpoint), {"enabled": "0"})
+    client.post(at("change", endpoint), {**opened, "description": "Search"})
+    assert Endpoint.objects.values_list("description", "enabled").get() == ("Search", False)
+    client.post(at("change", endpoint), {**opened, "initial-enabled": "False"})
+    assert Endpoint.objects.get().enabled
+
+
 @pytest.mark.parametrize("role", Role)
 def test_chief_and_operators_manage_webhooks(role: Role) -> None:
     client, endpoint = Client(), make_endpoint("https://example.org/")
