@@ -140,6 +140,7 @@ def rotate_secret(endpoint: Endpoint, *, by: Actor) -> None:
 def delete_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
     """Delete it with its log. Raises `NotAllowed`."""
     require(MANAGE, by)
+    list(lock_by_ids(Endpoint, [endpoint.pk]))  # else a dispatcher adds a delivery after the others are deleted
     _record(Action.DELETE_WEBHOOK, endpoint, by)
     endpoint.delete()
 

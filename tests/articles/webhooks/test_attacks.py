@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError, connection, connections
 from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
@@ -21,7 +21,7 @@ from articles import publishing, releases
 from articles.distribution import catch_up
 from articles.models import AuditEntry, Delivery, Endpoint, Event, Release, ReleaseMember, Revision, Text, Update
 from articles.sending import LEASE
-from articles.webhooks import dispatch, replay, send, send_events
+from articles.webhooks import delete_endpoint, dispatch, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
 from scheduling.registry import Ending
@@ -228,6 +228,30 @@ def test_what_a_due_release_has_taken_off_the_site_is_not_sent(receiver: Receive
     drain()
     assert set(receiver.kinds) == {Kind.UNPUBLISHED}
     assert not any("resigns" in body for _headers, body in receiver.requests)
+
+
+def test_a_webhook_is_deleted_while_it_gets_deliveries(olga: User) -> None:
+    endpoint = make_endpoint("https://example.org/")
+
+    def add() -> None:
+        with suppress(IntegrityError):  # it is deleted
+            Delivery.objects.create(endpoint=endpoint, due_at=soon())
+        connections.close_all()
+
+    adding = threading.Thread(target=add)
+
+    def between(execute: Any, sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if sql.startswith("DELETE") and "articles_delivery" in sql and connection.vendor != "sqlite":
+            adding.start()
+            adding.join(0.5)
+        return result
+
+    with connection.execute_wrapper(between):
+        delete_endpoint(endpoint, by=olga)
+    if adding.ident:
+        adding.join()
+    assert not (Endpoint.objects.exists() or Delivery.objects.exists())
 
 
 def test_a_webhook_whose_only_channel_is_deleted_does_not_hear_of_all(receiver: Receiver) -> None:
