@@ -161,6 +161,23 @@ def test_a_changed_url_holds_for_what_already_waits(receiver: Receiver, settings
         assert len(other.requests) == 20 - dispatch.AT_ONCE
 
 
+def test_a_receiver_that_says_it_is_gone_pauses_no_other_that_has_taken_its_place(
+    receiver: Receiver, settings: Any
+) -> None:
+    make_endpoint(receiver.url)
+    with receiving(settings) as other:
+        settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
+
+        def move(handler: Any) -> None:
+            Endpoint.objects.update(url=other.url)
+            sending("HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n")(handler)
+
+        receiver.answer = move
+        published()
+        drain()
+        assert Endpoint.objects.get().enabled
+
+
 def test_a_name_with_many_addresses_takes_no_longer_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"1.1.1.{number}", 443)) for number in range(1, 200)]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
