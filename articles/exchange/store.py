@@ -34,6 +34,7 @@ from articles.exchange.numbers import given_numbers
 from articles.exchange.validate import BYLINE
 from articles.images import update_uses
 from articles.models import (
+    Alert,
     Article,
     Channel,
     Correction,
@@ -339,6 +340,13 @@ def _apply(changes: Sequence[ImportedChange], context: Context) -> None:
         kept = {"text_changed_at": F("text_changed_at")} if looks_the_same else {}
         Article.objects.update_each(names, some, updated_at=now, **kept)
     tag_all({change.article.pk: change.item.tags for change in content}, context.tags)
+    _disarm([change.article.pk for change in changes if change.state])
+
+
+def _disarm(article_ids: Sequence[int]) -> None:
+    """Let no alert be pushed because an import has published its article."""
+    live = Article.objects.live(read_database_clock()).filter(pk__in=article_ids).values_list("pk", flat=True)
+    Alert.objects.filter(push_since__isnull=False, article__in=list(live)).update(push_since=None)
 
 
 def _record(created: Iterable[Article], changes: Iterable[ImportedChange]) -> None:

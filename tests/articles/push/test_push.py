@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,10 +22,12 @@ from django.utils import timezone
 
 from articles import publishing
 from articles.alerts import delete_alert, save_alert
+from articles.distribution import catch_up
 from articles.exceptions import NotAllowed
 from articles.models import (
     Alert,
     Article,
+    Event,
     ProposedChange,
     Push,
     PushMessage,
@@ -42,6 +45,7 @@ from articles.webhooks.send import PinnedConnection
 from scheduling.registry import Ending
 from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
 from tests.articles.fronts.composing import client_of
+from tests.articles.import_files import run_import, write_lines
 from tests.articles.push.services import Browser, PushService, claims_of, push_due, serving
 from tests.conftest import StartManage
 from tests.harness import eventually
@@ -152,6 +156,20 @@ def test_an_article_that_is_live_already_is_pushed_by_a_person_alone_and_once(se
     save_alert(article.pk, {"enabled": False}, by=alice, pk=alert.pk)
     with pytest.raises(PushRefused):
         push_now(alert, after=7, by=alice)
+
+
+def test_an_import_that_publishes_an_article_pushes_nothing(service: PushService, tmp_path: Path) -> None:
+    subscribed(service, "a")
+    file, record = tmp_path / "articles.jsonl", {"external_id": "1", "title": "Bridge"}
+    write_lines(file, record)
+    run_import(file)
+    alert = save_alert(Article.objects.get().pk, {"text": TEXT, "push": True}, by=make_editor())
+    write_lines(file, record | {"status": "approved", "publish_at": soon(hours=-2).isoformat()})
+    run_import(file, "--past-due", "publish")
+    catch_up()
+    assert Event.objects.get(kind=Event.Kind.PUBLISHED).object_id == alert.article_id
+    push_due()
+    assert (service.requests, Push.objects.count()) == ([], 0)
 
 
 def test_a_page_from_before_a_push_wakes_no_reader_again(service: PushService) -> None:
