@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,17 @@ from django.db.models import Exists, OuterRef
 
 from articles.cache import composed
 from articles.distribution import LEADS_TO
-from articles.models import NEWSROOM_KINDS, Article, Delivery, Endpoint, Event
+from articles.models import (
+    NEWSROOM_KINDS,
+    Article,
+    Delivery,
+    Endpoint,
+    Event,
+    Front,
+    FrontVersion,
+    Release,
+    has_readers,
+)
 
 Kind, State = Event.Kind, Event.State
 
@@ -46,6 +56,8 @@ class Now:
     at: datetime
     articles: Mapping[int, Article] = field(default_factory=dict)
     live: Collection[int] = ()
+    fronts: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  #: those that readers see
+    rolled_back: Collection[int] = ()  #: releases
 
     def state(self, pk: int) -> Event.State:
         """What readers see of an article."""
@@ -87,7 +99,23 @@ def messages(endpoint: Endpoint, deliveries: Sequence[Delivery], now: datetime) 
     events = [one.event for one in deliveries if one.event is not None]
     ids = {event.object_id for event in events if event.kind.startswith("article.")}
     present = look(ids, now, is_full=endpoint.is_full) if ids else Now(now)
+    present = replace(present, fronts=_fronts(events), rolled_back=_rolled_back(events))
     return [_message(endpoint, one, present) for one in deliveries]
+
+
+def _fronts(events: Sequence[Event]) -> Mapping[int, Mapping[str, str]]:
+    """What is said of the fronts of these events, unless readers no longer see them, as those of a hidden channel."""
+    ids = {event.object_id for event in events if event.kind == Kind.FRONT_LIVE}
+    if not ids:
+        return {}
+    seen = FrontVersion.objects.filter(has_readers(), front__in=ids).values("front")
+    return {front.pk: front.named for front in Front.objects.filter(pk__in=seen).select_related("channel")}
+
+
+def _rolled_back(events: Sequence[Event]) -> Collection[int]:
+    ids = {event.object_id for event in events if event.kind == Kind.RELEASE_PUBLISHED}
+    rows = Release.objects.filter(pk__in=ids, status=Release.Status.ROLLED_BACK)
+    return {*rows.values_list("pk", flat=True)} if ids else ()
 
 
 def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessage:
@@ -114,10 +142,11 @@ def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessag
         data["planned_at"] = _iso(now.planned(event.object_id))
     if kind in LEADS_TO:
         data |= _of_article(event, now, is_full=endpoint.is_full)
-        if kind != event.kind:
-            data["instead_of"] = event.kind
-    if kind == Kind.FRONT_LIVE and event.payload:
-        data |= {"front": event.payload["front"], "url": settings.SITE_URL + event.payload["url"]}
+    if kind != event.kind and kind not in NEWSROOM_KINDS:
+        data["instead_of"] = event.kind
+    if kind == Kind.FRONT_LIVE:
+        front = now.fronts[event.object_id]
+        data |= {"front": front["front"], "url": settings.SITE_URL + front["url"]}
     return _sealed(delivery, f"evt_{event.seq}", kind, event.happened_at, data, late)
 
 
@@ -135,6 +164,10 @@ def true_kind(event: Event, now: Now) -> str:
         if pk in now.live:
             return ""  # another event tells that
         return Kind.SCHEDULED if now.planned(pk) else Kind.UNSCHEDULED
+    if event.kind == Kind.FRONT_LIVE:
+        return event.kind if pk in now.fronts else ""
+    if event.kind == Kind.RELEASE_PUBLISHED and pk in now.rolled_back:
+        return Kind.RELEASE_ROLLED_BACK
     if event.kind not in LEADS_TO:
         return event.kind
     state = now.state(pk)

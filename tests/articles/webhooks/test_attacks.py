@@ -19,15 +19,35 @@ from rest_framework.test import APIClient
 
 from articles import publishing, releases
 from articles.distribution import catch_up
-from articles.models import AuditEntry, Delivery, Endpoint, Event, Release, ReleaseMember, Revision, Text, Update
+from articles.models import (
+    AuditEntry,
+    Channel,
+    Delivery,
+    Endpoint,
+    Event,
+    Release,
+    ReleaseMember,
+    Revision,
+    Text,
+    Update,
+)
 from articles.sending import LEASE
 from articles.webhooks import delete_endpoint, dispatch, replay, send, send_events
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
 from scheduling.registry import Ending
-from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user, soon
+from tests.articles.factories import (
+    APPROVED,
+    make_article,
+    make_channel,
+    make_editor,
+    make_front,
+    make_release,
+    make_user,
+    soon,
+)
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
-from tests.articles.webhooks.test_dispatch import published
+from tests.articles.webhooks.test_dispatch import let_pass, published
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -269,6 +289,37 @@ def test_a_webhook_is_deleted_while_it_gets_deliveries(olga: User) -> None:
     if adding.ident:
         adding.join()
     assert not (Endpoint.objects.exists() or Delivery.objects.exists())
+
+
+def test_a_front_that_readers_no_longer_see_is_not_sent(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, kinds=[Kind.FRONT_LIVE])
+    harbour, sport = make_channel("Harbour", slug="harbour"), make_channel("Sport", slug="sport")
+    for channel in (harbour, sport):
+        sport_front = make_front(published(), live_from=soon(seconds=-2), channel=channel).front
+    receiver.answer = 503
+    drain()
+    Channel.objects.filter(pk=harbour.pk).update(enabled=False)
+    Event.objects.filter(kind=Kind.FRONT_LIVE).update(revision=0)  # the automatic front, after a roll-back
+    receiver.answer = 200
+    receiver.requests.clear()
+    let_pass(dispatch.PAUSES[0] * 2)
+    drain()
+    assert {body["data"]["front"] for body in receiver.bodies} == {sport_front.slug}
+
+
+def test_a_release_that_was_rolled_back_is_not_said_to_be_published(receiver: Receiver) -> None:
+    make_endpoint(receiver.url, kinds=[Kind.RELEASE_PUBLISHED, Kind.RELEASE_ROLLED_BACK])
+    alice = make_editor()
+    release = make_release(make_article(status=APPROVED), by=alice)
+    releases.publish_release_now(release, by=alice)
+    receiver.answer = 500
+    drain()
+    receiver.answer = 200
+    receiver.requests.clear()
+    releases.roll_back_release(Release.objects.get(), by=alice)
+    let_pass(dispatch.PAUSES[0] * 2)
+    drain()
+    assert set(receiver.kinds) == {Kind.RELEASE_ROLLED_BACK}
 
 
 def test_a_webhook_whose_only_channel_is_deleted_does_not_hear_of_all(receiver: Receiver) -> None:
