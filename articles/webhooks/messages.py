@@ -22,6 +22,7 @@ from articles.models import (
     Front,
     FrontVersion,
     Release,
+    Update,
     has_readers,
 )
 
@@ -84,13 +85,17 @@ def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
     """
     live = Article.objects.live(now).filter(pk=OuterRef("pk"))
     # One statement: of an article that goes live between two, the first might read a text that readers never see.
-    rows = Article.objects.filter(pk__in=object_ids).annotate(is_seen=Exists(live))
+    update = Update.objects.due(now).filter(article=OuterRef("pk"))
+    is_due = Exists(update) | Exists(Release.objects.due(now))
+    rows = Article.objects.filter(pk__in=object_ids).annotate(is_seen=Exists(live), is_due=is_due)
     if is_full:
         rows = rows.defer("body").select_related("channel", "author").prefetch_related("tags")
     else:
         rows = rows.only(*_READ)
-    with composed():
-        found: dict[int, Any] = {one.pk: one for one in rows}
+    found: dict[int, Any] = {one.pk: one for one in rows}
+    if any(one.is_due for one in found.values()):
+        with composed():
+            found = {one.pk: one for one in rows.all()}
     return Now(now, found, {pk for pk, one in found.items() if one.is_seen})
 
 
