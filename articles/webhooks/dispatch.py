@@ -30,7 +30,7 @@ from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
 from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
-from scheduling.database import insert_rows, read_database_clock, retried, update_by_ids
+from scheduling.database import database_now, insert_rows, read_database_clock, retried, update_by_ids
 from scheduling.incidents import incidents
 from scheduling.registry import Ending, companion
 
@@ -127,10 +127,15 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
     endpoint = sending.take(Endpoint.objects.filter(pk=endpoint_id, enabled=True))
-    last = FeedHead.objects.values_list("sequence", flat=True).first() or 0
+    is_ahead = Exists(Event.objects.filter(numbered_at__gt=database_now()))
+    heads = FeedHead.objects.annotate(is_ahead=is_ahead).values_list("sequence", "is_ahead")
+    last, is_set_back = heads.first() or (0, False)
     if endpoint is not None and endpoint.position > last:  # the numbers have begun again
         endpoint.position = last
         endpoint.save(update_fields=["position"])
+    if endpoint is not None and is_set_back:  # what was to be sent at once would wait until it is so late again
+        now = read_database_clock()
+        endpoint.deliveries.pending().filter(attempts=0, due_at__gt=now).update(due_at=now)
     return endpoint
 
 

@@ -342,6 +342,17 @@ def test_a_lease_from_before_the_clock_was_set_back_delays_no_delivery(receiver:
     assert receiver.kinds == [Kind.PUBLISHED]
 
 
+def test_what_was_to_be_sent_before_the_clock_was_set_back_holds_up_nothing(receiver: Receiver) -> None:
+    endpoint, article = make_endpoint(receiver.url), published()
+    catch_up()
+    dispatch.give_events(endpoint)
+    Delivery.objects.update(due_at=soon(hours=1))
+    Event.objects.update(numbered_at=soon(hours=1))
+    publishing.retract(article, by=make_editor(), notice="Invented.")
+    drain()
+    assert receiver.kinds == [Kind.RETRACTED] * 2
+
+
 def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
