@@ -20,7 +20,7 @@ from articles.audit import (
 from articles.events import ArticlesPublished, ArticlesUnpublished, DueRecorded, emit
 from articles.models import Article
 from articles.task_types import PUBLISH, UNPUBLISH
-from scheduling.database import Statement, among, update_statement, write_for
+from scheduling.database import Statement, among, ends_before, update_statement, write_for
 from scheduling.services import execute_keys
 
 Status = Article.Status
@@ -59,7 +59,10 @@ def store_passed(ids: Collection[int]) -> None:
 
 
 def follow_clock(article: Article, now: datetime) -> None:
-    """Bring a locked article and its row in line with what readers see at `now`."""
+    """Bring a locked article and its row in line with what readers see at `now`, and until the transaction ends."""
+    for moment in (article.goes_live_at if article.is_waiting else None, article.unpublish_at):
+        if moment is not None and moment > now:
+            ends_before(moment)
     went_live = article.seen_since(now)
     if article.is_waiting and went_live is not None:
         store_passed([article.pk])

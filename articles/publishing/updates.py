@@ -27,7 +27,7 @@ from articles.publishing.transitions import Actor, performs, settles, transition
 from articles.search import index
 from articles.task_types import UPDATE
 from articles.workflow import Transition
-from scheduling.database import database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
+from scheduling.database import database_now, delete_by_ids, ends_before, lock_by_ids, read_database_clock, retried
 from scheduling.services import execute_keys
 
 _TURN = 0.25  # seconds to wait for locked articles while holding no others
@@ -126,6 +126,7 @@ def settle_update(article: Article) -> bool:
     if update is None or update.approved_id is None or update.publish_at is None:
         return False
     if update.publish_at > read_database_clock():
+        ends_before(update.publish_at)
         return False
     update.article = article
     _store_updated([update], {article.pk: article})

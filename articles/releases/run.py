@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 
 from django.db import transaction
+from django.db.models import Q
 
 from articles.audit import Action, Source, record_release, source
 from articles.fronts import lock_versions, versions_in
@@ -18,7 +19,7 @@ from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from articles.task_types import RELEASE
-from scheduling.database import Collision, database_now, lock_by_ids, read_database_clock, retried
+from scheduling.database import Collision, database_now, ends_before, lock_by_ids, read_database_clock, retried
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import execute_keys
 
@@ -64,7 +65,10 @@ def _run(release: Release) -> Drop | None:
 
 def settle_release(release: Release, now: datetime) -> None:
     """Store that a locked release has taken effect by the clock, or has failed, before a person changes it."""
-    if release.status != Release.Status.SCHEDULED or release.publish_at is None or release.publish_at > now:
+    if release.status != Release.Status.SCHEDULED or release.publish_at is None:
+        return
+    if release.publish_at > now:
+        ends_before(release.publish_at)
         return
     list(lock_by_ids(Article, _member_ids(release)).values_list("pk"))
     list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
@@ -74,9 +78,13 @@ def settle_release(release: Release, now: datetime) -> None:
 @settles
 def settle_release_of(article: Article) -> bool:
     """The same for the release of a locked article; raises `Collision` where another transaction has a part of it."""
-    due = ReleaseMember.objects.holding([article.pk]).filter(release__in=Release.objects.due(database_now()))
-    release_id = due.values_list("release", flat=True).first()
-    if release_id is None:
+    held = ReleaseMember.objects.holding([article.pk]).filter(release__in=Release.objects.scheduled())
+    held = held.annotate(is_due=Q(release__publish_at__lte=database_now()))
+    release_id, moment, is_due = held.values_list("release", "release__publish_at", "is_due").first() or (None,) * 3
+    if release_id is None or moment is None:
+        return False
+    if not is_due:
+        ends_before(moment)
         return False
     # The order is the release first, so this one does not wait while it has an article.
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()

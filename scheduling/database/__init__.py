@@ -54,6 +54,7 @@ from scheduling.database.times import (
 from scheduling.database.transactions import (
     Collision as Collision,
     duplicates_collide as duplicates_collide,
+    ends_before as ends_before,
     log_failure as log_failure,
     retried as retried,
     savepoint as savepoint,

@@ -1,17 +1,20 @@
-"""Retry transactions after deadlocks and lock timeouts."""
+"""Retry transactions after deadlocks and lock timeouts, and when their instant has passed."""
 
 from __future__ import annotations
 
 import functools
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 
+from scheduling.database.server_clock import clock, read_database_clock
 from scheduling.database.trouble import Trouble, is_duplicate, trouble_of
 
 P = ParamSpec("P")
@@ -22,6 +25,18 @@ logger = logging.getLogger(__name__)
 _MAX_ATTEMPTS = 5
 _PAUSE = 0.02  # seconds at most before the first retry; doubles with each
 _RETRY_FOR = 8.0  # seconds after which a collision is not retried, so that long waiters make room
+
+_NEAR = timedelta(seconds=5)  # within which this process's clock is not asked, but the database's
+
+
+class _Ends(threading.local):
+    """Before which the transaction of `retried` in this thread has to end."""
+
+    def __init__(self) -> None:
+        self.moments: list[datetime] = []
+
+
+_ends = _Ends()
 
 
 class Collision(OperationalError):
@@ -56,6 +71,8 @@ def log_failure(logger: logging.Logger, text: str, error: Exception) -> None:
 def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, R]:
     """Run `function` in a transaction, and retry it for some seconds when it collides with another one.
 
+    Also when it lasts beyond an instant that was given to `ends_before`.
+
     Inside a caller's transaction it runs once: the database has rolled that back as a whole, so only its owner can
     retry it. Without a `savepoint`, any error inside rolls the caller's transaction back.
     """
@@ -63,13 +80,19 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         # A deadlock has rolled back the caller's statements, too: to repeat only ours would lose theirs.
-        attempts = 1 if connection.in_atomic_block else _MAX_ATTEMPTS
+        is_inside = connection.in_atomic_block
+        attempts = 1 if is_inside else _MAX_ATTEMPTS
         deadline = time.monotonic() + _RETRY_FOR
         for number in range(1, attempts + 1):
             try:
                 clear_old_cause()
                 with transaction.atomic(savepoint=savepoint):
-                    return function(*args, **kwargs)
+                    if is_inside:
+                        return function(*args, **kwargs)
+                    _ends.moments.clear()
+                    result = function(*args, **kwargs)
+                    _refuse_passed()
+                return result
             except OperationalError as error:
                 if number == attempts or time.monotonic() > deadline or not is_collision(error):
                     raise
@@ -79,6 +102,20 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
         raise AssertionError("unreachable")
 
     return run
+
+
+def ends_before(moment: datetime) -> None:
+    """Run the present transaction of `retried` again if it ends later.
+
+    What it has read changes by the clock then. Readers would see that, until it commits what does not know of it.
+    """
+    _ends.moments.append(moment)
+
+
+def _refuse_passed() -> None:
+    first = min(_ends.moments, default=None)
+    if first is not None and first <= clock.now() + _NEAR and first <= read_database_clock():
+        raise Collision(f"{first} has passed")
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -290,3 +291,54 @@ def test_an_end_that_passes_while_a_roll_back_waits_stays_past(irene: User) -> N
 
     assert together(end, roll_back) == [None, None]
     assert Article.objects.get().status == Status.UNPUBLISHED
+
+
+def _unschedule(article: Article, release: Release, by: User) -> None:
+    publishing.unschedule(article, by=by)
+
+
+def _retract(article: Article, release: Release, by: User) -> None:
+    publishing.retract(article, by=by, notice="It was wrong.")
+
+
+def _cancel_update(article: Article, release: Release, by: User) -> None:
+    publishing.unschedule_update(article, by=by)
+
+
+def _cancel_release(article: Article, release: Release, by: User) -> None:
+    releases.cancel_release(release, by=by)
+
+
+@pytest.mark.parametrize("act", [_unschedule, _retract, _cancel_update, _cancel_release])
+def test_what_begins_before_an_instant_and_would_end_after_it_is_done_again(
+    irene: User, act: Callable[[Article, Release, User], None]
+) -> None:
+    """R0.4: else readers saw by the clock what the commit takes away, and no record says so."""
+    at, is_update = soon(seconds=2), act is _cancel_update
+    article = make_article(status=APPROVED, publish_at=soon(hours=-1) if is_update else None)
+    other = make_article("Other", status=APPROVED)
+    release = Release.objects.create(name="Empty", created_by=irene)
+    if is_update:
+        publishing.edit(article, by=irene, changes={"title": "New"})
+        publishing.submit(article, by=irene)
+        approve(article)
+        publishing.schedule_update(article, by=irene, publish_at=at)
+    elif act is _unschedule:
+        publishing.schedule(article, by=irene, publish_at=at)
+    else:
+        release = make_release(article, other, by=irene)
+        releases.schedule_release(release, publish_at=at, by=irene)
+
+    def wait(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        if sql.startswith("INSERT") and AuditEntry._meta.db_table in sql:
+            eventually(lambda: read_database_clock() > at)
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(wait), nullcontext() if act is _retract else pytest.raises(WrongState):
+        act(article, release, irene)
+
+    eventually(work)
+    expected = {article.pk: "updated" if is_update else "published"}
+    expected |= {other.pk: "published"} if act in (_retract, _cancel_release) else {}
+    recorded = set(AuditEntry.objects.values_list("article_id", "action"))
+    assert {*expected.items()} <= recorded
