@@ -32,7 +32,7 @@ def decode(text: str) -> bytes:
     """The bytes of base64 for URLs, with or without padding. Raises `WrongKey`."""
     bare = text.rstrip("=")
     padding = "=" * (-len(bare) % 4)
-    if text not in (bare, bare + padding):  # as long as anybody likes, it would fit into no column
+    if text not in (bare, bare + padding):  # padded without end, it would fit into no column
         raise WrongKey
     try:
         return base64.b64decode(bare + padding, altchars=b"-_", validate=True)

@@ -95,7 +95,7 @@ def test_the_newsroom_hears_of_schedules(alice: User) -> None:
     assert [event.planned_at for event in planned] == [at, at + timedelta(hours=1)]
 
 
-def test_an_embargo_that_moves_the_moment_of_an_article_is_told_to_the_newsroom(alice: User) -> None:
+def test_the_newsroom_hears_of_an_embargo_that_moves_the_moment_of_an_article(alice: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
     for until in (soon(hours=5), soon(minutes=1), None):  # the second one ends before its time
         publishing.set_embargo(article, until=until, by=alice)
