@@ -37,6 +37,8 @@ def save_alert(article_id: int, values: Mapping[str, Any], *, by: Actor, pk: int
     is_meant = bool(values.get("enabled", is_new or was_meant))
     given = {name: values[name] for name in SHOWN if name in values}
     changed = {name: value for name, value in given.items() if is_new or value != getattr(alert, name)}
+    if changed and alert.in_quiet_hours and not allows(IN_QUIET_HOURS, by):
+        changed["in_quiet_hours"] = False  # it was allowed for what the alert said then
     if not is_new and not changed and is_meant == was_meant:
         return alert
     set_values(alert, {"text": "", **changed} if is_new else changed)

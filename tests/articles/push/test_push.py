@@ -628,7 +628,11 @@ def test_in_quiet_hours_nothing_is_pushed_unless_the_chief_allows_it(service: Pu
         armed(alice, in_quiet_hours=True)
     with pytest.raises(NotAllowed):
         push_now(quiet, after=0, by=alice)
-    publish(armed(chief, in_quiet_hours=True), chief)
+    allowed, changed = armed(chief, in_quiet_hours=True), armed(chief, in_quiet_hours=True)
+    changed = save_alert(changed.article_id, {"text": "Another text", "in_quiet_hours": True}, by=alice, pk=changed.pk)
+    assert not changed.in_quiet_hours
+    for alert in (allowed, changed):
+        publish(alert, chief)
     push_due()
     assert service.paths == ["/a"]
     settings.PUSH_QUIET_HOURS = (time(23), time(7))
