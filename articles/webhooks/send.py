@@ -46,8 +46,12 @@ class Reply:
         return not self.error and self.code is not None and 200 <= self.code < 300
 
 
+class AnswerTooLong(OSError):
+    """A receiver sends headers, interim answers or trailers without end."""
+
+
 class _Bounded(io.RawIOBase):
-    """What a receiver sends in one answer; it ends with an `OSError` when that is too long."""
+    """What a receiver sends in one answer. Raises `AnswerTooLong`."""
 
     def __init__(self, connected: socket.socket) -> None:
         super().__init__()
@@ -63,7 +67,7 @@ class _Bounded(io.RawIOBase):
         count: int | None = self._raw.readinto(buffer)
         self._left -= count or 0
         if self._left < 0:
-            raise OSError("the answer is too long")
+            raise AnswerTooLong
         return count
 
     def close(self) -> None:
@@ -125,7 +129,7 @@ class PinnedConnection:
             return self._failed(began, "timeout")
         except (OSError, HTTPException, UnicodeError, ValueError) as error:
             is_late = time.monotonic() - began >= CONNECT + ANSWER
-            return self._failed(began, "timeout" if is_late else f"{type(error).__name__}: {error}")
+            return self._failed(began, "timeout" if is_late else f"{type(error).__name__}: {error}".rstrip(": "))
 
     def _failed(self, began: float, error: str) -> Reply:
         self.close()

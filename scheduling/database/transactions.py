@@ -115,7 +115,7 @@ def ends_before(moment: datetime) -> None:
 def _refuse_passed() -> None:
     first = min(_ends.moments, default=None)
     if first is not None and first <= clock.now() + _NEAR and first <= read_database_clock():
-        raise Collision(f"{first} has passed")
+        raise Collision(first)
 
 
 @contextmanager

@@ -481,5 +481,5 @@ def test_a_receiver_that_sends_headers_for_ever_takes_no_processor_from_a_worker
 
     receiver.answer = answer
     began = time.monotonic()
-    assert posted(receiver, 1) == [(None, "OSError: the answer is too long")]
+    assert posted(receiver, 1) == [(None, "AnswerTooLong")]
     assert time.monotonic() - began < send.ANSWER / 2
