@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 
 from django.db import transaction
-from django.db.models import Q
 
 from articles.audit import Action, Source, record_release, source
 from articles.fronts import lock_versions, versions_in
@@ -19,7 +18,7 @@ from articles.releases.effects import apply_release
 from articles.releases.preflight_checks import find_problems, list_problems, loaded_members
 from articles.releases.reconcile import fail, sync_release_tasks
 from articles.task_types import RELEASE
-from scheduling.database import Collision, database_now, ends_before, lock_by_ids, read_database_clock, retried
+from scheduling.database import Collision, ends_before, lock_by_ids, read_database_clock, retried
 from scheduling.registry import Drop, Postpone, Verdict
 from scheduling.services import execute_keys
 
@@ -79,11 +78,10 @@ def settle_release(release: Release, now: datetime) -> None:
 def settle_release_of(article: Article) -> bool:
     """The same for the release of a locked article; raises `Collision` where another transaction has a part of it."""
     held = ReleaseMember.objects.holding([article.pk]).filter(release__in=Release.objects.scheduled())
-    held = held.annotate(is_due=Q(release__publish_at__lte=database_now()))
-    release_id, moment, is_due = held.values_list("release", "release__publish_at", "is_due").first() or (None,) * 3
+    release_id, moment = held.values_list("release", "release__publish_at").first() or (None, None)
     if release_id is None or moment is None:
         return False
-    if not is_due:
+    if moment > read_database_clock():
         ends_before(moment)
         return False
     # The order is the release first, so this one does not wait while it has an article.

@@ -15,6 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from articles.cache.next_change import next_change
 from tests.articles.statements import reading
 from tests.screens.addresses import readers
 from tests.screens.newsroom import fill
@@ -60,7 +61,8 @@ def is_cheap(name: str, address: str) -> Iterator[str]:
     caches["responses"].clear()
     with CaptureQueriesContext(connection) as queries:
         Client().get(address)
-    if (number := len(reading(queries))) > MOST_STATEMENTS:
+    # Where the machine takes so long that an article of the demo is due by now, updates and releases are looked for.
+    if (number := len(reading(queries))) > MOST_STATEMENTS + next_change().is_due:
         yield f"costs {number} statements"
     bodies = [query["sql"] for query in queries.captured_queries if re.search(r"_article.\..body\b", query["sql"])]
     if name in LISTS and bodies:
