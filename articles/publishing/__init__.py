@@ -21,7 +21,11 @@ from articles.publishing.bulk import (
     start_bulk_action as start_bulk_action,
     undo_bulk_action as undo_bulk_action,
 )
-from articles.publishing.by_clock import BY_CLOCK as BY_CLOCK, follow_clock as follow_clock
+from articles.publishing.by_clock import (
+    BY_CLOCK as BY_CLOCK,
+    end_before_next_change as end_before_next_change,
+    follow_clock as follow_clock,
+)
 from articles.publishing.bylines import (
     count_signed as count_signed,
     keep_bylines as keep_bylines,
@@ -167,6 +171,7 @@ from articles.publishing.transitions import (
     position as position,
     position_at as position_at,
     possible_transitions as possible_transitions,
+    settle as settle,
     settles as settles,
 )
 from articles.publishing.updates import (

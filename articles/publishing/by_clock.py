@@ -59,10 +59,7 @@ def store_passed(ids: Collection[int]) -> None:
 
 
 def follow_clock(article: Article, now: datetime) -> None:
-    """Bring a locked article and its row in line with what readers see at `now`, and until the transaction ends."""
-    for moment in (article.goes_live_at if article.is_waiting else None, article.unpublish_at):
-        if moment is not None and moment > now:
-            ends_before(moment)
+    """Bring a locked article and its row in line with what readers see at `now`."""
     went_live = article.seen_since(now)
     if article.is_waiting and went_live is not None:
         store_passed([article.pk])
@@ -73,6 +70,16 @@ def follow_clock(article: Article, now: datetime) -> None:
         store_unpublished([article.pk])
         execute_keys(UNPUBLISH, [str(article.pk)], worker=BY_CLOCK)
         _remember(article, status=Status.UNPUBLISHED)
+
+
+def end_before_next_change(article: Article, now: datetime) -> None:
+    """Do again what a person does to a locked article if that lasts until it goes live or leaves the site.
+
+    `now` is the present: what has passed before cannot be waited for.
+    """
+    for moment in (article.goes_live_at if article.is_waiting else None, article.unpublish_at):
+        if moment is not None and moment > now:
+            ends_before(moment)
 
 
 def _remember(article: Article, **stored: Any) -> None:

@@ -16,7 +16,7 @@ from articles.audit import Actor as Actor, Notes, recorded
 from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
 from articles.models import Article, Update, status_at
 from articles.permissions import require as require
-from articles.publishing.by_clock import follow_clock
+from articles.publishing.by_clock import end_before_next_change, follow_clock
 from articles.publishing.dating import dated_by_commit
 from articles.publishing.holds import held_transitions, refuse_held
 from articles.publishing.store import store_article
@@ -81,6 +81,7 @@ def transition(
         now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
             follow_clock(article, now)
+        end_before_next_change(article, now)
         refuse_impossible(transition, position(article))
         # The lock on the article also keeps it from joining a release at this moment, as joining locks it, too.
         refuse_held(transition, [article.pk])
