@@ -39,6 +39,7 @@ from articles.publishing import (
     SHOWN_STATUSES,
     StoredChange,
     cancel_all_tasks,
+    end_before_next_change,
     follow,
     follow_clock,
     keep_bylines,
@@ -46,6 +47,7 @@ from articles.publishing import (
     refuse_held,
     refuse_unstorable_times,
     review_again_soon,
+    settle,
 )
 from articles.releases import sync_release_tasks
 from articles.review import discard_changes, record_words
@@ -110,7 +112,12 @@ def drop_images_of_update(instance: Update, origin: object, **kwargs: Any) -> No
 
 @receiver(pre_delete, sender=Article)
 def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
-    """Record that it went live, or left the site, if only the clock has done that; the row is locked."""
+    """Record that it went live, or left the site, if only the clock has done that; the row is locked.
+
+    With the other members of its release, which would fail without it, although readers see them.
+    """
+    settle(instance)
+    end_before_next_change(instance, clock.now())
     if instance.is_waiting and instance.seen_since(clock.now()):
         follow_clock(instance, read_database_clock())
 

@@ -342,3 +342,30 @@ def copy_of(row: Any, **values: object) -> Any:
     """Another row with the same values."""
     names = [column.attname for column in row._meta.concrete_fields if not column.primary_key]
     return type(row)(**{**{name: getattr(row, name) for name in names}, **values})
+
+
+def test_the_other_members_stay_when_one_is_deleted_before_a_worker_has_stored_the_release() -> None:
+    irene, gone, other = make_editor("irene"), make_article("A", status=APPROVED), make_article("B", status=APPROVED)
+    release = make_release(gone, other, by=irene)
+    releases.schedule_release(release, publish_at=soon(), by=irene)
+    assert Client().get(other.get_absolute_url()).status_code == 200
+    Article.objects.get(pk=gone.pk).delete()
+    assert Client().get(other.get_absolute_url()).status_code == 200
+    release.refresh_from_db()
+    other.refresh_from_db()
+    assert (release.status, other.status) == (Release.Status.PUBLISHED, Status.PUBLISHED)
+    assert AuditEntry.objects.filter(article_id=gone.pk, action=Recorded.PUBLISHED).exists()
+
+
+def test_a_member_that_was_to_leave_by_itself_since_the_instant_of_its_release_holds_up_no_person() -> None:
+    irene, first = make_editor("irene"), make_article("A", status=APPROVED)
+    since = soon(hours=-2)
+    other = make_article("B", status=Status.PUBLISHED, publish_at=since, published_at=since)
+    release = make_release(first, by=irene)
+    releases.add_member(release, article=other, action=Action.UNPUBLISH, by=irene)
+    releases.schedule_release(release, publish_at=soon(minutes=1), by=irene)
+    Release.objects.filter(pk=release.pk).update(publish_at=soon(minutes=-10), updated_at=soon(minutes=-20))
+    Article.objects.filter(pk=other.pk).update(unpublish_at=soon(minutes=-5))
+    publishing.retract(first, by=irene, notice="It was wrong.")
+    release.refresh_from_db()
+    assert release.status == Release.Status.PUBLISHED
