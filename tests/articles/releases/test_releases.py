@@ -397,8 +397,9 @@ def test_an_article_belongs_to_one_pending_release(irene: User) -> None:
 
 def test_a_deleted_member_fails_the_release_until_it_is_removed(irene: User) -> None:
     gone, kept = make_article("Gone", status=APPROVED), make_article("Kept", status=APPROVED)
-    release = due(make_release(gone, kept, by=irene), irene)
+    release = later(make_release(gone, kept, by=irene), irene)
     gone.delete()
+    let_come(release)
     let_go_out(release)
     assert (release.status, release.reason) == (
         Release.Status.FAILED,
