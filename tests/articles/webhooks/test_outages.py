@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db.models import F
 
 from articles import publishing
 from articles.audit import NewEvent, write_events
 from articles.distribution import catch_up
-from articles.models import Delivery, Endpoint, Event
+from articles.models import Article, Delivery, Endpoint, Event
 from articles.webhooks import replay_since, save_endpoint, set_enabled
 from tests.articles.factories import APPROVED, make_article, make_editor, make_user, soon
 from tests.articles.webhooks.outages import Newsroom, retracted
@@ -56,15 +57,21 @@ def test_a_receiver_that_was_away_for_an_hour_gets_each_event_once_and_in_order(
     assert gone
 
 
-def test_a_receiver_that_is_back_gets_at_once_what_waits_for_a_later_attempt(receiver: Receiver) -> None:
-    alice = make_editor()
-    make_endpoint(receiver.url)
+def published_while_away(receiver: Receiver, *, by: User) -> Article:
+    """An article of which the receiver hears nothing for so long that the next attempt is in half an hour."""
     article = make_article("Bridge", status=APPROVED)
-    publishing.publish_now(article, by=alice)
+    publishing.publish_now(article, by=by)
     receiver.answer = 503
     for _attempt in range(3):
         drain()
-        let_pass(6 * MINUTE)  # the next attempt is in half an hour
+        let_pass(6 * MINUTE)
+    return article
+
+
+def test_a_receiver_that_is_back_gets_at_once_what_waits_for_a_later_attempt(receiver: Receiver) -> None:
+    alice = make_editor()
+    make_endpoint(receiver.url)
+    article = published_while_away(receiver, by=alice)
     publishing.unpublish(article, by=alice)
     drain()
     assert set(receiver.ids) == {"evt_1"}, "the second event does not overtake the first"
@@ -173,12 +180,7 @@ def test_what_waits_for_a_later_attempt_is_sent_once_a_person_lets_it_go_on_or_c
 ) -> None:
     alice, olga = make_editor(), make_user("olga", "manage_webhooks")
     endpoint = make_endpoint(receiver.url)
-    article = make_article("Bridge", status=APPROVED)
-    publishing.publish_now(article, by=alice)
-    receiver.answer = 503
-    for _attempt in range(3):
-        drain()
-        let_pass(6 * MINUTE)  # the next attempt is in half an hour
+    article = published_while_away(receiver, by=alice)
     endpoint.refresh_from_db()
     if is_moved:
         endpoint.url += "&moved"
