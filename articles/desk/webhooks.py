@@ -21,7 +21,6 @@ from unfold.decorators import display
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
 )
 
 from articles.desk.bounded import RetriedScreens
@@ -84,19 +83,15 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text=_("Empty: all."),
     )
-    # With what the form was opened with: one that does not touch it must not resume a webhook that was paused since.
-    enabled = forms.BooleanField(
-        label=_("Enabled"),
-        required=False,
-        initial=True,
-        show_hidden_initial=True,
-        widget=UnfoldBooleanSwitchWidget,
-        help_text=_("While it is paused, events wait for it."),
-    )
 
     class Meta:
         model = Endpoint
         fields = ["url", "description", "kinds", "channels", "languages", "is_full", "hears_newsroom", "enabled"]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        # With what it was opened with: a form that does not touch it must not resume a webhook that was paused since.
+        self.fields["enabled"].show_hidden_initial = True
 
     def clean_enabled(self) -> bool:
         """As it is stored, unless it was changed in the form."""
