@@ -40,10 +40,10 @@ from articles.cache.ttl import IMAGE_AGE as IMAGE_AGE, MAX_TTL as MAX_TTL
 from articles.cache.views import (
     MAX_PATHS as MAX_PATHS,
     WrongSlug as WrongSlug,
+    as_readers_see as as_readers_see,
     bypassing as bypassing,
     cached as cached,
     compose_by as compose_by,
-    composed as composed,
     get_or_build as get_or_build,
 )
 from articles.cache.wsgi import CacheMiddleware as CacheMiddleware

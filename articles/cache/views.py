@@ -69,7 +69,7 @@ def compose_by(composing: Callable[[], AbstractContextManager[None]]) -> None:
     _composing[:] = [composing]
 
 
-def composed() -> AbstractContextManager[None]:
+def as_readers_see() -> AbstractContextManager[None]:
     """A block that reads what is due as stored, as readers see it."""
     return _composing[-1]()
 
@@ -197,7 +197,7 @@ def _build(key: str, fingerprint: str, view: Callable[[], HttpResponseBase], *, 
         with attempt():
             change = next_change()
             latest = _latest_changes() if searches else []
-            with at_instant(change.now), building_until(change), _composing[-1]() if change.is_due else nullcontext():
+            with at_instant(change.now), building_until(change), as_readers_see() if change.is_due else nullcontext():
                 response = _rendered(view())
         if not searches or _latest_changes() == latest:
             break

@@ -25,7 +25,7 @@ from django.db import connections
 from django.db.models import Count, Exists, F, Min, OuterRef, Value
 
 from articles import sending
-from articles.cache import composed
+from articles.cache import as_readers_see
 from articles.models import Alert, Push, PushMessage, PushSubscription, PushSubscriptionQuerySet
 from articles.push.keys import authorization, encrypt
 from articles.push.plan import is_quiet, plan, why_not
@@ -197,7 +197,9 @@ def _still(push: Push) -> Alert | None:
     now = read_database_clock()
     if now >= push.created_at + TTL:
         return None
-    with composed():  # its address has the words of the headline that readers see, also before a worker has stored that
+    with (
+        as_readers_see()
+    ):  # its address has the words of the headline that readers see, also before a worker has stored that
         alert = Alert.objects.select_related("article").filter(pushes=push.pk).first()
     reason = Push.Reason.OFF if alert is None else why_not(alert, now)
     if alert and not reason and is_quiet(now) and not (alert.in_quiet_hours or is_quiet(push.created_at)):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_annotation
-from articles.cache import composed
+from articles.cache import as_readers_see
 from articles.exceptions import ArticleError, ArticleGone, NotAllowed
 from articles.models import Alert, Article, Event, Push, PushSubscription
 from articles.permissions import IN_QUIET_HOURS, PUBLISH, allows, require
@@ -68,7 +68,7 @@ def why_not(alert: Alert, now: datetime) -> str:
     """Why nothing of an alert may be sent now; "" if it may, or its own time has not come."""
     if not alert.enabled:
         return Reason.OFF
-    with composed():
+    with as_readers_see():
         is_live = Article.objects.live(now).filter(pk=alert.article_id).exists()
     if not is_live:
         return Reason.NOT_LIVE

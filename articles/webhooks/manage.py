@@ -69,7 +69,7 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel
         endpoint.position = catch_up().sequence
     elif stored.url != endpoint.url or (endpoint.enabled and not stored.enabled):
         _forget_failures(endpoint)
-        _wait_no_longer(endpoint)
+        _send_waiting(endpoint)
     # Only what a form has: the dispatcher writes the others at the same time.
     names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
     endpoint.save(update_fields=names)
@@ -99,7 +99,7 @@ def _forget_failures(endpoint: Endpoint) -> None:
     endpoint.is_owner_mailed, endpoint.paused_because = False, ""
 
 
-def _wait_no_longer(endpoint: Endpoint) -> None:
+def _send_waiting(endpoint: Endpoint) -> None:
     """Let what waits for its next attempt be sent: a day after that, a retraction would still wait behind it."""
     now = read_database_clock()
     endpoint.deliveries.pending().filter(due_at__gt=now).update(due_at=now)
@@ -114,7 +114,7 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
     _forget_failures(locked)
     locked.save(update_fields=["enabled", *_HEALTH])
     if enabled:
-        _wait_no_longer(locked)
+        _send_waiting(locked)
     endpoint.refresh_from_db()
     _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
-from articles.cache import composed
+from articles.cache import as_readers_see
 from articles.distribution import LEADS_TO
 from articles.models import (
     NEWSROOM_KINDS,
@@ -94,7 +94,7 @@ def look(object_ids: Collection[int], now: datetime, *, is_full: bool) -> Now:
         rows = rows.only(*_READ)
     found: dict[int, Any] = {one.pk: one for one in rows}
     if any(one.is_due for one in found.values()):
-        with composed():
+        with as_readers_see():
             found = {one.pk: one for one in rows.all()}
     return Now(now, found, {pk for pk, one in found.items() if one.is_seen})
 
