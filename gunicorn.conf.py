@@ -79,7 +79,7 @@ def _closing(handle):
         is_kept = handle(conn)
         if is_kept is False:
             conn.close(graceful=True)
-            conn.close = lambda graceful=False: None
+            conn.close = lambda graceful=False: None  # which Gunicorn calls next, in that thread
         return is_kept
 
     return handle_and_close
