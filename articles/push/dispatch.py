@@ -197,9 +197,8 @@ def _still(push: Push) -> Alert | None:
     now = read_database_clock()
     if now >= push.created_at + TTL:
         return None
-    with (
-        as_readers_see()
-    ):  # its address has the words of the headline that readers see, also before a worker has stored that
+    # Its address has the words of the headline that readers see, also before a worker has stored that.
+    with as_readers_see():
         alert = Alert.objects.select_related("article").filter(pushes=push.pk).first()
     reason = Push.Reason.OFF if alert is None else why_not(alert, now)
     if alert and not reason and is_quiet(now) and not (alert.in_quiet_hours or is_quiet(push.created_at)):
