@@ -14,8 +14,6 @@ def fill(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    atomic = False
-
     dependencies = [("articles", "0014_taggings")]
 
     operations = [
@@ -29,7 +27,7 @@ class Migration(migrations.Migration):
                 verbose_name="last change of what readers see",
             ),
         ),
-        migrations.RunPython(fill, migrations.RunPython.noop),
+        migrations.RunPython(fill, migrations.RunPython.noop, atomic=False),
         migrations.AddIndex(
             model_name="article",
             index=models.Index(fields=["text_changed_at"], name="article_text_changed"),

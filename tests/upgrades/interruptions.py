@@ -14,6 +14,8 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
 _READING = ("SELECT", "SHOW", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK", "SET")
+_LAST = 'INSERT INTO "DJANGO_MIGRATIONS"'
+"""Of a migration that is one transaction, as on SQLite: after each statement before, it begins from the same state."""
 
 
 class Interruption(Exception):
@@ -25,14 +27,21 @@ class AfterEach:
 
     def __init__(self) -> None:
         self.statements: set[str] = set()
+        self.has_raised = False  # in this run
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         result = execute(sql, params, many, context)
         statement = str(sql)  # without parameters, which may be the present time
-        if not statement.lstrip("( ").upper().startswith(_READING) and statement not in self.statements:
+        if _has_effect(statement.lstrip("( ").upper()) and statement not in self.statements:
             self.statements.add(statement)
+            self.has_raised = True
             raise Interruption(sql)
         return result
+
+
+def _has_effect(statement: str) -> bool:
+    """Whether there is something that an interruption might leave behind."""
+    return statement.startswith(_LAST) if connection.features.can_rollback_ddl else not statement.startswith(_READING)
 
 
 class Prepared(Operation):
@@ -71,16 +80,25 @@ def run_with_interruptions(run: Callable[[], Any], is_done: Callable[[], bool] =
     """Run it until it is done or not interrupted after any further statement. Returns how often it was."""
     after_each = AfterEach()
     while True:
+        after_each.has_raised = False
         try:
             with connection.execute_wrapper(after_each):
                 run()
             return len(after_each.statements)
-        except Interruption:
+        except Exception as error:
+            if not after_each.has_raised:
+                error.add_note(f"again after {len(after_each.statements)} statements")
+                raise
+            _connect_again()
             if is_done():
                 return len(after_each.statements)
-        except Exception as error:
-            error.add_note(f"again after {len(after_each.statements)} statements")
-            raise
+
+
+def _connect_again() -> None:
+    """As the next process does. On SQLite, Django's editor of schemas stays in its transaction after an error."""
+    if connection.connection is not None:
+        connection.connection.close()
+    connection.connect()
 
 
 def migrate_with_interruptions() -> int:
@@ -91,6 +109,7 @@ def migrate_with_interruptions() -> int:
     state, count = executor.loader.project_state(list(applied)), 0
     for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes()):
         assert state.apps  # rendered once, then changed by each operation
+        assert migration.atomic
         prepared, state = prepare(migration, state)
         count += run_with_interruptions(partial(_apply, executor, prepared), partial(_has, executor, prepared))
     return count
