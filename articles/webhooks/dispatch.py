@@ -24,7 +24,7 @@ from django.utils.translation import gettext, override
 
 from articles import sending
 from articles.distribution import catch_up
-from articles.models import Article, Delivery, Endpoint, Event, FeedHead
+from articles.models import Article, Delivery, Endpoint, Event, FeedHead, Instant
 from articles.webhooks.messages import EndpointMessage, messages
 from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
@@ -61,7 +61,8 @@ _IDLE = 1.0  # while there is no endpoint
 _TURN = 20.0  # seconds after which an endpoint with more to be sent makes room for others
 _MOST_RUNNING = 40  # endpoints to which a process sends at once
 _MOST_FAILING = 20  # of them those that fail, so that they never take the place of all others
-_PAGE = 500  # events that are given to an endpoint in one transaction
+_PAGE = 500  # events that are given to an endpoint in one transaction at most
+_PAGES = 4  # times as many as are sent next: the first of a burst does not wait for all the others
 _LARGEST_CHUNK = 128  # messages that are prepared at once for a quick receiver
 _SPARE = 2 * AT_ONCE  # deliveries that are read beyond a chunk, as some are of the same object
 _QUICK = 0.5  # seconds for a chunk
@@ -75,18 +76,18 @@ Key = Delivery.State
 # Which events an endpoint hears of
 
 
-def give_events(endpoint: Endpoint) -> int:
+def give_events(endpoint: Endpoint, most: int = _PAGE) -> int:
     """Make deliveries of the next events, in the order of their numbers; how many events there were."""
-    events = _give_page(endpoint)
+    events = _give_page(endpoint, most)
     if events:  # after the commit: a transaction that collides is run again, and begins where it began before
         endpoint.position = events[-1].seq or endpoint.position
     return len(events)
 
 
 @retried
-def _give_page(endpoint: Endpoint) -> Sequence[Event]:
+def _give_page(endpoint: Endpoint, most: int) -> Sequence[Event]:
     rows = Event.objects.filter(seq__gt=endpoint.position).only("kind", "object_id", "seq")
-    events = list(rows.order_by("seq")[:_PAGE])
+    events = list(rows.order_by("seq")[:most])
     if events:
         add_deliveries(endpoint, wanted(endpoint, events), read_database_clock())
         sending.held(endpoint).update(position=events[-1].seq)
@@ -126,7 +127,7 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
-    endpoint = sending.take(Endpoint.objects.filter(pk=endpoint_id, enabled=True))
+    endpoint = sending.take(Endpoint.objects.filter(_is_ready(database_now()), pk=endpoint_id, enabled=True))
     is_ahead = Exists(Event.objects.filter(numbered_at__gt=database_now()))
     heads = FeedHead.objects.annotate(is_ahead=is_ahead).values_list("sequence", "is_ahead")
     last, is_set_back = heads.first() or (0, False)
@@ -139,30 +140,40 @@ def take(endpoint_id: int) -> Endpoint | None:
     return endpoint
 
 
+def _is_ready(now: Instant) -> Q:
+    """Whether the receiver has not asked to wait until later."""
+    return Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
+
+
 def serve(endpoint: Endpoint, stopping: Ending) -> None:
     """Send what is due to a leased endpoint until nothing more is, or its turn is over, and give the lease back."""
     end = time.monotonic() + _TURN
-    url, lines, size = endpoint.url, _lines(endpoint), AT_ONCE
+    url, lines, size = endpoint.url, _lines(endpoint), 1 if stopping.is_busy() else AT_ONCE
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
-            while not stopping.is_set() and time.monotonic() < end and _is_ours(endpoint):
-                if endpoint.url != url:  # it holds at once, also for what has waited
-                    _close(lines)
-                    url, lines = endpoint.url, _lines(endpoint)
-                chunk = _next(endpoint, size)
-                while len(chunk) < size and give_events(endpoint):
-                    chunk = _next(endpoint, size)
-                if not chunk:
-                    break
+            while chunk := _given(endpoint, size):
                 began = time.monotonic()
                 _send(endpoint, chunk, lines, pool)
                 # What is said to a slow receiver must be true when it is said, so few messages are prepared at once.
                 quick = _QUICK / (time.monotonic() - began) * len(chunk)
                 size = max(AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
                 stopping.make_room()  # after the first ones: they go at once, also in a burst
+                if stopping.is_set() or time.monotonic() >= end or not _is_ours(endpoint):
+                    break
+                if endpoint.url != url:  # it holds at once, also for what has waited
+                    _close(lines)
+                    url, lines = endpoint.url, _lines(endpoint)
     finally:
         _close(lines)
         sending.give_back(endpoint)
+
+
+def _given(endpoint: Endpoint, size: int) -> list[Delivery]:
+    """What to send next, also of events that it has not been given yet."""
+    chunk, most = _next(endpoint, size), _PAGES * size
+    while len(chunk) < size and give_events(endpoint, min(most, _PAGE)):
+        chunk, most = _next(endpoint, size), 2 * most  # it may hear of few of them
+    return chunk
 
 
 def _lines(endpoint: Endpoint) -> list[PinnedConnection]:
@@ -228,7 +239,7 @@ def _send(
             signed = headers(message.message_id, int(time.time()), message.body, keys)
             answered.append((message, line.post(message.body, signed)))
 
-    list(pool.map(post, lines))
+    list(pool.map(post, lines[: len(chunk)]))
     why = _note(endpoint, answered)
     if why and _mail_owner(endpoint, why):
         Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_mailed=True)
@@ -392,8 +403,7 @@ def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
     """The endpoints with something to be sent that no process sends to: id, and whether they fail."""
     now = read_database_clock()
     due = Delivery.objects.pending().filter(endpoint=OuterRef("pk"), due_at__lte=now)
-    ready = Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
-    rows = Endpoint.objects.filter(sending.is_free(now), ready, enabled=True).annotate(is_due=Exists(due))
+    rows = Endpoint.objects.filter(sending.is_free(now), _is_ready(now), enabled=True).annotate(is_due=Exists(due))
     rows = rows.filter(Q(is_due=True) | ~Q(position=sequence))
     for pk, since in rows.values_list("pk", "failing_since"):
         yield pk, since is not None

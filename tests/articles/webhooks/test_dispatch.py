@@ -400,7 +400,7 @@ def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> N
             eventually(lambda: not Endpoint.objects.filter(leased_until__isnull=False).exists())
 
 
-def test_in_a_burst_the_first_events_are_sent_at_once_and_the_others_make_room(
+def test_in_a_burst_the_first_event_is_sent_at_once_and_the_others_make_room(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "_WAITS", PATIENCE)
@@ -422,7 +422,7 @@ def test_in_a_burst_the_first_events_are_sent_at_once_and_the_others_make_room(
     thread.start()
     try:
         assert waiting.wait(PATIENCE)
-        assert receiver.kinds == [Kind.PUBLISHED] * AT_ONCE
+        assert receiver.kinds == [Kind.PUBLISHED]
         is_busy.clear()
         eventually(lambda: len(receiver.requests) == AT_ONCE + 1)
     finally:
