@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 from django.db.models import Exists, F, Max, Model, OuterRef, Q, QuerySet, Value
@@ -27,12 +28,14 @@ from articles.models import (
     FrontSeries,
     FrontVersion,
     Image,
+    Instant,
     PendingChange,
     Tag,
     has_readers,
 )
 from scheduling.database import (
     EARLIEST,
+    compiled_once,
     database_now,
     delete_by_ids,
     insert_for_each,
@@ -149,11 +152,28 @@ def note_renamed(thing: Model) -> None:
 
 
 def _is_behind(head: FeedHead, grace: timedelta) -> bool:
-    if PendingChange.objects.exists() or Event.objects.unnumbered().exists():
-        return True
-    now = read_database_clock()
+    """Whether there is something to add, by two statements as a rule: webhooks ask ten times a second."""
+    now, *signs = compiled_once(_unseen_signs)[0]
     until = _look_until(head, now, grace)
-    return bool(_passed(head.looked_at, until)) or _has_unwritten_front(head.looked_at, now)
+    if any(signs) or until < head.looked_at:
+        return True
+    times = {"since": head.looked_at, "until": until, "after": _fronts_after(head.looked_at, now), "now": now}
+    *passed, recurs = compiled_once(_passed_signs, **times)[0]
+    return any(passed) or (recurs and bool(_unwritten_occurrences(times["after"], now)))
+
+
+def _unseen_signs() -> QuerySet[Any]:
+    """One row: the clock, and whether articles were written and events have no number."""
+    written, unnumbered = Exists(PendingChange.objects.all()), Exists(Event.objects.unnumbered())
+    return FeedHead.objects.annotate(clock=database_now()).values_list("clock", written, unnumbered)[:1]
+
+
+def _passed_signs(since: Instant, until: Instant, after: Instant, now: Instant) -> QuerySet[Any]:
+    """One row: whether a time has passed, of each kind, a front has no event yet, and one recurs in that time."""
+    shown = Article.objects.filter(status__in=Article.Status.visible())
+    passed = (Exists(shown.filter((f"{name}__gt", since), (f"{name}__lte", until))) for name in _TIMES)
+    recurring = FrontSeries.objects.filter(has_readers(), last__gt=after, first__lte=now)
+    return FeedHead.objects.values_list(*passed, Exists(_unwritten_fronts(after, now)), Exists(recurring))[:1]
 
 
 def _look_until(head: FeedHead, now: datetime, grace: timedelta) -> datetime:
@@ -161,8 +181,9 @@ def _look_until(head: FeedHead, now: datetime, grace: timedelta) -> datetime:
     return min(now, max(head.looked_at, now - grace))
 
 
-def _has_unwritten_front(since: datetime, now: datetime) -> bool:
-    return _unwritten_fronts(since, now).exists() or bool(_unwritten_occurrences(since, now))
+def _fronts_after(since: datetime, now: datetime) -> datetime:
+    """The time since which fronts are looked at: a version that is published may commit after a later look."""
+    return min(since, now - _FRONTS_WITHIN)
 
 
 def _passed(since: datetime, now: datetime) -> set[int]:
@@ -179,19 +200,16 @@ def _passed(since: datetime, now: datetime) -> set[int]:
     return found
 
 
-def _unwritten_fronts(since: datetime, now: datetime) -> QuerySet[FrontVersion]:
-    """The versions of fronts that have gone live, also by the clock, and have no event yet.
-
-    Not by their instant alone: a version that is published may commit after a later look.
-    """
+def _unwritten_fronts(after: Instant, now: Instant) -> QuerySet[FrontVersion]:
+    """The versions of fronts that have gone live, also by the clock, and have no event yet."""
     written = Event.objects.filter(kind=Kind.FRONT_LIVE, object_id=OuterRef("front_id"), revision=OuterRef("number"))
-    begun = FrontVersion.objects.begun(now).filter(repeats__isnull=True, live_from__gt=min(since, now - _FRONTS_WITHIN))
+    begun = FrontVersion.objects.begun(now).filter(repeats__isnull=True, live_from__gt=after)
     return begun.filter(has_readers(), ~Exists(written)).order_by("-live_from").select_related("front__channel")
 
 
-def _unwritten_occurrences(since: datetime, now: datetime) -> list[tuple[FrontVersion, datetime]]:
+def _unwritten_occurrences(after: datetime, now: datetime) -> list[tuple[FrontVersion, datetime]]:
     """The instants at which recurring versions have gone live that have no event yet, each once."""
-    found = FrontSeries.objects.filter(has_readers()).between(min(since, now - _FRONTS_WITHIN), now)
+    found = FrontSeries.objects.filter(has_readers()).between(after, now)
     if not found:
         return []
     versions = FrontVersion.objects.select_related("front__channel").in_bulk({one.version for one in found})
@@ -202,8 +220,8 @@ def _unwritten_occurrences(since: datetime, now: datetime) -> list[tuple[FrontVe
     return [(version, at) for version, at in shown if (version.front_id, version.number, at) not in written]
 
 
-def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
-    once = [(version, version.live_from or now) for version in _unwritten_fronts(since, now)]
+def _events_of_fronts(after: datetime, now: datetime) -> list[Event]:
+    once = [(version, version.live_from or now) for version in _unwritten_fronts(after, now)]
     return [
         Event(
             kind=Kind.FRONT_LIVE,
@@ -213,7 +231,7 @@ def _events_of_fronts(since: datetime, now: datetime) -> list[Event]:
             happened_at=at,
             payload=version.front.named,
         )
-        for version, at in [*once, *_unwritten_occurrences(since, now)]
+        for version, at in [*once, *_unwritten_occurrences(after, now)]
     ]
 
 
@@ -229,7 +247,7 @@ def _enter_changes(head: FeedHead, grace: timedelta) -> None:
     for pk, sight in sights.items():
         stories.setdefault(pk, Story()).end_with(sight, known.get(pk), pk in visible)
     seen = [story.observed for story in stories.values() if story.observed]
-    observed = _write_observed([*seen, *_events_of_fronts(head.looked_at, now)])
+    observed = _write_observed([*seen, *_events_of_fronts(_fronts_after(head.looked_at, now), now)])
     repeated = {event.pk for story in stories.values() for event in story.repeated}
     _number(head, [event for event in written if event.pk not in repeated], observed, stories, known, now)
     head.looked_at = until

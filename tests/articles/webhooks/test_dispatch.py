@@ -484,3 +484,12 @@ def test_without_endpoints_events_are_not_kept() -> None:
     published()
     assert WebhookDispatcher().look(Ending()) == 1.0
     assert not Event.objects.exists()
+
+
+def test_a_look_that_finds_nothing_takes_few_statements() -> None:
+    make_endpoint("https://example.org/")
+    dispatcher, ending = WebhookDispatcher(), Ending()
+    dispatcher.look(ending)
+    with CaptureQueriesContext(connection) as queries:
+        dispatcher.look(ending)
+    assert len(queries) <= 6  # ten times a second, in each worker
