@@ -1,7 +1,7 @@
 """Writing events beside audit entries: the same function writes both, in the transaction of the change.
 
 What changes articles without an audit entry, such as another program, gets its events from the sequencer, which
-compares what readers see (`articles.distribution.change_feed`).
+compares what readers see (`articles.distribution.sequencer`).
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Notifying other systems of changes: WebSub pings, the sequencer of events, the change feed for API clients."""
 
 from articles.distribution.change_feed import (
-    LEADS_TO as LEADS_TO,
     FeedPage as FeedPage,
-    catch_up as catch_up,
-    catch_up_completely as catch_up_completely,
     checkpoint_number as checkpoint_number,
     follow as follow,
+)
+from articles.distribution.sequencer import (
+    LEADS_TO as LEADS_TO,
+    catch_up as catch_up,
+    catch_up_completely as catch_up_completely,
     note_renamed as note_renamed,
 )
 from articles.distribution.websub import (

@@ -427,7 +427,7 @@ SHOWN = (
     ),
     _shown(
         "an event is numbered after the commit",
-        "articles/distribution/change_feed.py",
+        "articles/distribution/sequencer.py",
         "in enumerate(events, start=head.sequence + 1):",
         "in [(event.pk, event) for event in events]:",
         (f"{_EVENTS}a_follower_that_keeps_the_last_number_misses_nothing_of_eight_writers",),

@@ -14,7 +14,7 @@ from hypothesis import example, given, strategies as st
 from rest_framework.test import APIClient
 
 from articles import publishing, releases
-from articles.distribution import change_feed
+from articles.distribution import sequencer
 from articles.exceptions import ArticleError
 from articles.listing import encode_cursor
 from articles.models import Article, Event, FeedHead, PendingChange, Release, Tag
@@ -286,13 +286,13 @@ def test_the_usual_list_stays_as_it_is() -> None:
 
 
 def test_many_changes_are_entered_in_parts(follower: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "MOST", 2)
+    monkeypatch.setattr(sequencer, "MOST", 2)
     articles = [out(f"No. {number}") for number in range(7)]
     for _round in range(4):
         follower.poll()
     assert set(follower.articles) == {article.pk for article in articles}
     Article.objects.update(summary="New")
-    assert change_feed.catch_up_completely() == 0
+    assert sequencer.catch_up_completely() == 0
     assert not PendingChange.objects.exists()
     assert len(follower.poll()) == 7
 

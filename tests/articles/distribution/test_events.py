@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from articles import publishing, releases
 from articles.audit import NewEvent, write_events
-from articles.distribution.change_feed import catch_up, catch_up_completely
+from articles.distribution.sequencer import catch_up, catch_up_completely
 from articles.models import Article, AuditEntry, Event, FeedHead, Release, Update
 from scheduling.database import read_database_clock
 from scheduling.services import run_due
