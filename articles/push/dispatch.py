@@ -207,7 +207,8 @@ def _still(push: Push) -> Alert | None:
         own = sending.held(push).filter(state=State.SENDING)
         own.update(state=State.CANCELLED, reason=reason, ended_at=now)
         return None
-    return alert
+    begins = alert.begins_at if alert else None
+    return alert if begins and begins <= now else None  # else it has got a later time since, and waits
 
 
 @dataclass
