@@ -91,10 +91,9 @@ def serve(push: Push, stopping: Ending) -> None:
             with incidents.watch(logger, "push service", "pushes to it are sent later"):
                 return _serve_host(push, host, stopping)
         except Exception:  # it is logged
-            logger.debug("a push waits")
+            return True  # what is left must not wait until the end of a pause that another service has asked for
         finally:
             connections.close_all()
-        return False
 
     has_more = False
     try:

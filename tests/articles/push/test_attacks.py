@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from articles.alerts import save_alert
 from articles.models import Alert, Push
+from articles.push.dispatch import _next
 from articles.push.plan import plan
 from tests.articles.factories import make_editor, soon
 from tests.articles.push.services import PushService, push_due, serving
@@ -39,3 +42,27 @@ def test_an_alert_that_gets_a_later_time_is_not_pushed_before_it(service: PushSe
     Push.objects.update(due_at=soon(seconds=-1))
     push_due()
     assert service.paths == ["/a"]
+
+
+def test_an_error_at_one_service_delays_it_no_longer_because_another_asks_for_a_pause(
+    service: PushService, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    service.answer, service.headers = 429, {"Retry-After": "1200"}
+    with serving(settings) as other:
+        settings.PUSH_HOSTS = [one.removeprefix("http://") for one in (service.url, other.url)]
+        subscribed(other, "b")
+        publish(armed(alice, lasts=timedelta(hours=1)), alice)
+
+        def fail(push: Push, host: str, *args: Any) -> Any:
+            if host in other.url:
+                raise OperationalError(2013, "Lost connection to server during query")
+            return _next(push, host, *args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("articles.push.dispatch._next", fail)
+            push_due()
+        assert (service.paths, other.paths) == (["/a"], [])
+        push = Push.objects.get()
+        assert push.due_at - push.created_at < timedelta(minutes=2)
