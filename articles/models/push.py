@@ -26,7 +26,8 @@ class PushSubscriptionQuerySet(models.QuerySet["PushSubscription"]):
 
     def not_full(self, now: datetime, *, most: int) -> Self:
         """Those that have heard of fewer than so many alerts in a day."""
-        rows = PushMessage.objects.filter(subscription=OuterRef("pk"), sent_at__gt=now - _DAY).order_by()
+        day = (now - _DAY, now + _DAY)  # what is later was sent before the clock was set back
+        rows = PushMessage.objects.filter(subscription=OuterRef("pk"), sent_at__range=day).order_by()
         full = rows.values("subscription").annotate(number=Count("pk")).filter(number__gte=most)
         return self.exclude(Exists(full))
 

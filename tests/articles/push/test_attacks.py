@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.db.models import F
 
 from articles.alerts import save_alert
-from articles.models import Alert, Push
+from articles.models import Alert, Push, PushMessage
 from articles.push.dispatch import _next
 from articles.push.plan import plan
 from tests.articles.factories import make_editor, soon
@@ -66,3 +67,15 @@ def test_an_error_at_one_service_delays_it_no_longer_because_another_asks_for_a_
         assert (service.paths, other.paths) == (["/a"], [])
         push = Push.objects.get()
         assert push.due_at - push.created_at < timedelta(minutes=2)
+
+
+def test_what_was_pushed_before_the_clock_was_set_back_fills_no_later_day(service: PushService, settings: Any) -> None:
+    settings.PUSH_PER_DAY = 1
+    alice = make_editor()
+    subscribed(service, "a")
+    publish(armed(alice), alice)
+    push_due()
+    PushMessage.objects.update(sent_at=F("sent_at") + timedelta(days=300))
+    publish(armed(alice), alice)
+    push_due()
+    assert service.paths == ["/a", "/a"]
