@@ -129,12 +129,13 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
         return [path("<int:pk>/push/", view, name="articles_alert_push"), *super().get_urls()]
 
     def push(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Push the alert once more, after the push that the form has shown as the last one."""
+        """Push the alert once more, after the push and with the text that the form has shown."""
         alert = get_object_or_404(Alert, pk=pk)
         if not self.has_change_permission(request, alert):
             raise PermissionDenied
         try:
-            push_now(alert, after=number_or_zero(request.POST.get("after", "")), by=request.user)
+            after, text = number_or_zero(request.POST.get("after", "")), request.POST.get("text")
+            push_now(alert, after=after, text=text, by=request.user)
             self.message_user(request, gettext("The push is on its way; reload the page to see who got it."))
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)

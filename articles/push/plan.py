@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_annotation
 from articles.cache import as_readers_see
-from articles.exceptions import ArticleError, ArticleGone, NotAllowed
+from articles.exceptions import ArticleError, ArticleGone, ChangeAltered, NotAllowed
 from articles.models import Alert, Article, Event, Push, PushSubscription
 from articles.permissions import IN_QUIET_HOURS, PUBLISH, allows, require
 from articles.push.subscriptions import reach
@@ -98,13 +98,15 @@ REPEATED_WITHIN = timedelta(minutes=1)
 
 
 @retried
-def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
+def push_now(alert: Alert, *, after: int | None = None, text: str | None = None, by: Actor) -> Push:
     """Push an alert that readers see, if its last push is `after`: for live articles, and after a correction.
+
+    `text` is the one that `by` has seen.
 
     Else the response is that last push: a second click, or one on a page from before it, wakes no reader twice. Who
     does not name the last push gets it instead of a new one for a minute.
 
-    Raises `NotAllowed`, `ArticleGone` and `PushRefused`.
+    Raises `NotAllowed`, `ArticleGone`, `PushRefused`, and `ChangeAltered` if it has another text.
     """
     require(PUBLISH, by)
     article = lock_by_ids(Article, [alert.article_id]).first()
@@ -122,6 +124,8 @@ def push_now(alert: Alert, *, after: int | None = None, by: Actor) -> Push:
         is_repeated = now - REPEATED_WITHIN < last.created_at <= now if after is None else last.pk != after
         if is_repeated:
             return last
+    if text not in (None, current.text):
+        raise ChangeAltered
     push = _create(current, f"{current.pk} after {last.pk if last else 0}", now, by=by)
     Alert.objects.filter(pk=current.pk).update(push_since=None)  # it would be the same push again
     record_annotation(Action.PUSH_ALERT, article, by=by, alert=current.text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.db.models import F
+from django.test import Client
+from django.urls import reverse
 
 from articles.alerts import save_alert
 from articles.models import Alert, Push, PushMessage
@@ -16,7 +19,7 @@ from articles.push.dispatch import _next
 from articles.push.plan import plan
 from tests.articles.factories import make_editor, soon
 from tests.articles.push.services import PushService, push_due, serving
-from tests.articles.push.test_push import KEY, armed, publish, subscribed
+from tests.articles.push.test_push import KEY, armed, publish, shown_alert, subscribed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,6 +70,26 @@ def test_an_error_at_one_service_delays_it_no_longer_because_another_asks_for_a_
         assert (service.paths, other.paths) == (["/a"], [])
         push = Push.objects.get()
         assert push.due_at - push.created_at < timedelta(minutes=2)
+
+
+def test_what_is_pushed_is_what_the_editor_saw(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    alert = shown_alert(alice)
+    client = Client()
+    client.force_login(alice)
+    page = client.get(reverse("admin:articles_alert_change", args=[alert.pk])).text
+    form = re.search(r'<form method="post" action="[^"]*/push/">.*?</form>', page, re.DOTALL)
+    assert form
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form[0]))
+    save_alert(alert.article_id, {"text": "Harbour bridge open"}, by=make_editor("bob"), pk=alert.pk)
+    address = reverse("admin:articles_alert_push", args=[alert.pk])
+    client.post(address, sent)
+    push_due()
+    assert service.requests == []
+    client.post(address, {**sent, "text": "Harbour bridge open"})
+    push_due()
+    assert service.paths == ["/a"]
 
 
 def test_what_was_pushed_before_the_clock_was_set_back_fills_no_later_day(service: PushService, settings: Any) -> None:
