@@ -114,7 +114,8 @@ class ScreenViewSet(ListedScreen):
         if unknown := data.keys() - unchanged.fields.keys():
             raise NotAllowed(NotAllowed.message if unknown else "")
         hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
-        opened_with = {unchanged.add_initial_prefix(name): unchanged[name].value() for name in hidden}
+        stored = self.in_form({name: unchanged[name].value() for name in hidden})
+        opened_with = {unchanged.add_initial_prefix(name): value for name, value in stored.items()}
         form = kind(data | opened_with, instance=row)
         if not form.is_valid():
             errors = form_errors(form)

@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, 
 from articles.alerts import delete_alert, may_delete_alert, save_alert
 from articles.desk.articles.forms import LineFormField
 from articles.desk.autocomplete import ChoosingScreens
+from articles.desk.opened_form import OpenedForm
 from articles.desk.parse import number_or_zero
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.desk.time_field import ZonedTimeField
@@ -46,7 +47,7 @@ def _duration(value: Any) -> timedelta:
     return value if isinstance(value, timedelta) else timedelta(minutes=int(value))
 
 
-class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
+class AlertForm(OpenedForm):
     """A breaking alert."""
 
     text = LineFormField(
@@ -80,12 +81,10 @@ class AlertForm(forms.ModelForm):  # type: ignore[type-arg]
         help_text=gettext_lazy("Only the editor-in-chief may turn this on: otherwise none is sent then."),
     )
 
-    # With what the form was opened with: one that does not touch it must not undo what has been decided since.
     enabled = forms.BooleanField(
         label=gettext_lazy("Enabled"),
         required=False,
         initial=True,
-        show_hidden_initial=True,
         widget=UnfoldBooleanSwitchWidget,
         help_text=gettext_lazy("Readers see it when its time comes."),
     )

@@ -91,10 +91,22 @@ class ZonedTimeWidget(forms.MultiWidget):
         return context
 
 
+class HiddenZonedTimeWidget(forms.MultiWidget):
+    """What a form was opened with."""
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__({name: forms.HiddenInput() for name in ("", "which", "zone")}, attrs)
+
+    def decompress(self, value: datetime | str | None) -> list[str | None]:
+        """As the form shows it."""
+        return ZonedTimeWidget().decompress(value)
+
+
 class ZonedTimeField(forms.MultiValueField):
     """An aware instant in UTC, entered as wall time of the zone that the form shows."""
 
     widget = ZonedTimeWidget
+    hidden_widget = HiddenZonedTimeWidget
     default_error_messages = {
         "invalid": gettext_lazy("Enter a date and a time, such as 2026-11-21 07:00."),
         "nonexistent": gettext_lazy(
@@ -128,9 +140,9 @@ class ZonedTimeField(forms.MultiValueField):
         except OverflowError as error:
             raise ValidationError(self.error_messages["invalid"], code="invalid") from error
 
-    def has_changed(self, initial: datetime | None, data: Any) -> bool:
-        """Whether the instant differs from the initial one; invalid input counts as changed."""
-        shown = ZonedTimeWidget().decompress(initial)
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether the instant differs from the initial one, or what a form has sent of it; so does what is invalid."""
+        shown = initial if isinstance(initial, list) else ZonedTimeWidget().decompress(initial)
         try:
             return bool(self.clean(data) != self.clean(shown))
         except ValidationError:

@@ -24,6 +24,7 @@ from unfold.widgets import (
 )
 
 from articles.desk.bounded import RetriedScreens
+from articles.desk.opened_form import OpenedForm
 from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError
@@ -50,7 +51,7 @@ from scheduling.database import CappedPaginator, read_database_clock
 _SHOWN = 50
 
 
-class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
+class EndpointForm(OpenedForm):
     """A webhook."""
 
     url = forms.CharField(
@@ -88,21 +89,10 @@ class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Endpoint
         fields = ["url", "description", "kinds", "channels", "languages", "is_full", "hears_newsroom", "enabled"]
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        # With what it was opened with: a form that does not touch it must not resume a webhook that was paused since.
-        self.fields["enabled"].show_hidden_initial = True
-
-    def clean_enabled(self) -> bool:
-        """As it is stored, unless it was changed in the form."""
-        is_new = self.instance.pk is None
-        enabled: bool = self.cleaned_data["enabled"]
-        return enabled if is_new or "enabled" in self.changed_data else bool(self.instance.enabled)
-
     def clean_url(self) -> str:
         """Refuse what only this server can reach."""
         url: str = self.cleaned_data["url"]
-        if self.instance.pk is None or url != self.instance.url:
+        if "url" in self.changed_data and url != self.instance.url:
             try:
                 check(url)
             except TargetRefused as refusal:

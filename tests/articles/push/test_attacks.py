@@ -18,6 +18,7 @@ from articles.models import Alert, Push, PushMessage
 from articles.push.dispatch import _next
 from articles.push.plan import plan
 from tests.articles.factories import make_editor, soon
+from tests.articles.open_forms import sent_by
 from tests.articles.push.services import PushService, push_due, serving
 from tests.articles.push.test_push import KEY, armed, publish, shown_alert, subscribed
 
@@ -70,6 +71,21 @@ def test_an_error_at_one_service_delays_it_no_longer_because_another_asks_for_a_
         assert (service.paths, other.paths) == (["/a"], [])
         push = Push.objects.get()
         assert push.due_at - push.created_at < timedelta(minutes=2)
+
+
+def test_a_form_leaves_what_another_has_changed_since_it_was_opened(service: PushService) -> None:
+    alice = make_editor()
+    alert = armed(alice, text="Three dead")
+    client = Client()
+    client.force_login(alice)
+    address = reverse("admin:articles_alert_change", args=[alert.pk])
+    opened = sent_by(client.get(address).text, "alert_form")
+    save_alert(alert.article_id, {"text": "Two dead", "push": False}, by=make_editor("bob"), pk=alert.pk)
+    client.post(address, {**opened, "lasts": "60"})
+    stored = Alert.objects.get()
+    assert (stored.text, stored.push, stored.lasts) == ("Two dead", False, timedelta(hours=1))
+    client.post(address, {**opened, "text": "One dead"})
+    assert Alert.objects.get().text == "One dead"
 
 
 def test_what_is_pushed_is_what_the_editor_saw(service: PushService) -> None:

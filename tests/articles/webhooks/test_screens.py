@@ -18,7 +18,8 @@ from standardwebhooks import Webhook
 
 from articles.models import AuditEntry, Delivery, Endpoint, Event
 from articles.roles import Role
-from tests.articles.factories import make_member, make_user, soon
+from tests.articles.factories import make_channel, make_member, make_user, soon
+from tests.articles.open_forms import sent_by
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
 from tests.articles.webhooks.test_dispatch import published
 
@@ -180,6 +181,22 @@ def test_a_form_that_was_opened_before_a_pause_does_not_end_it(client: Client) -
     assert Endpoint.objects.values_list("description", "enabled").get() == ("Search", False)
     client.post(at("change", endpoint), {**opened, "initial-enabled": "False"})
     assert Endpoint.objects.get().enabled
+
+
+def test_a_form_leaves_what_another_has_changed_since_it_was_opened(client: Client) -> None:
+    endpoint = make_endpoint("https://example.org/", kinds=[Event.Kind.PUBLISHED], is_full=True)
+    endpoint.channels.add(make_channel("Sport", slug="sport"))
+    opened = sent_by(client.get(at("change", endpoint)).text, "endpoint_form")
+    given = {"url": "https://example.com/", "kinds": [Event.Kind.RETRACTED], "is_full": False}
+    Endpoint.objects.update(**given)
+    endpoint.channels.set([make_channel()])
+    client.post(at("change", endpoint), {**opened, "description": "Search"})
+    stored = Endpoint.objects.get()
+    assert stored.description == "Search"
+    assert {name: getattr(stored, name) for name in given} == given
+    assert stored.channels.get().slug == "politics"
+    client.post(at("change", endpoint), {**opened, "kinds": []})
+    assert Endpoint.objects.get().kinds == []
 
 
 @pytest.mark.parametrize("role", Role)
