@@ -52,7 +52,7 @@ from articles.task_types import (
     UNPUBLISH,
     UPDATE,
 )
-from articles.webhooks import prune_events, send_events as send_events  # a companion of workers
+from articles.webhooks import mail_owner, prune_events, send_events as send_events  # a companion of workers
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import clock, lock_by_ids, retried
 from scheduling.log_fields import of_ids, of_task
@@ -246,9 +246,13 @@ def notify(tasks: Sequence[TaskInfo]) -> None:
 
 @handler(MAIL, max_attempts=8, at_least_once=True, label=_("Mail"))
 def mail_notification(tasks: Sequence[TaskInfo]) -> None:
-    """Send notifications by mail."""
+    """Send notifications, and what concerns webhooks, by mail."""
     for task in tasks:
-        send_mail(dict(task.parameters or {})["notice"])
+        given = dict(task.parameters or {})
+        if "webhook" in given:
+            mail_owner(given["webhook"], given["why"])
+        else:
+            send_mail(given["notice"])
 
 
 @handler(PING, max_attempts=8, at_least_once=True, label=_("WebSub ping"))

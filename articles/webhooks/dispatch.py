@@ -6,7 +6,6 @@ to an endpoint, by a lease that expires when it dies: then another sends again w
 
 from __future__ import annotations
 
-import logging
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -25,16 +24,15 @@ from django.utils.translation import gettext, override
 from articles import sending
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead, Instant
+from articles.task_types import MAIL
 from articles.webhooks.messages import EndpointMessage, messages
 from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
 from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
 from scheduling.database import database_now, insert_rows, read_database_clock, retried, update_by_ids
-from scheduling.incidents import incidents
 from scheduling.registry import Ending, companion
-
-logger = logging.getLogger(__name__)
+from scheduling.services import add_task
 
 _SECONDS, _MINUTES, _HOURS = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 PAUSES = (
@@ -240,9 +238,7 @@ def _send(
             answered.append((message, line.post(message.body, signed)))
 
     list(pool.map(post, lines[: len(chunk)]))
-    why = _note(endpoint, answered)
-    if why and _mail_owner(endpoint, why):
-        Endpoint.objects.filter(pk=endpoint.pk).update(is_owner_mailed=True)
+    _note(endpoint, answered)
 
 
 @dataclass
@@ -251,22 +247,24 @@ class _Outcome:
 
     values: dict[str, Any] = field(default_factory=dict)
     is_back: bool = False  #: its receiver, after a time of failures
-    mail: str = ""  #: why its owner is told
+    mail: str = ""  #: why its owner gets one
 
 
 @retried
-def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]]) -> str:
-    """Store the answers, and the health of the endpoint; why its owner is to be told, if so."""
+def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]]) -> None:
+    """Store the answers, and the health of the endpoint; a task mails its owner, if so."""
     now = read_database_clock()
     names = ("state", "attempts", "due_at", "sent_at", "kind", "code", "ms", "late_ms", "error", "body", "response")
     update_by_ids(Delivery, names, (_noted(message, answer, now) for message, answer in answered))
     outcome = health(endpoint, [answer for message, answer in answered if message.body], now)
     same = Endpoint.objects.filter(pk=endpoint.pk, url=endpoint.url)
     if outcome.values and not same.update(**outcome.values):
-        return ""  # it has another URL since, of which this says nothing
+        return  # it has another URL since, of which this says nothing
     if outcome.is_back:
         _wait_no_longer(endpoint, now)
-    return outcome.mail
+    if outcome.mail:
+        values = {"webhook": endpoint.pk, "why": outcome.mail}
+        add_task(MAIL, execute_time=now, parameters=values, key=f"webhook {endpoint.pk}")
 
 
 def _wait_no_longer(endpoint: Endpoint, now: datetime) -> None:
@@ -333,15 +331,16 @@ def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> _Outc
         outcome.values |= {"enabled": False, "paused_because": "failing"}
         outcome.mail = "disabled"
     elif now - since >= MAIL_AFTER and not endpoint.is_owner_mailed:
+        outcome.values["is_owner_mailed"] = True
         outcome.mail = "failing"
     return outcome
 
 
-def _mail_owner(endpoint: Endpoint, why: str) -> bool:
-    """Mail the owner: once when it has failed for a day, once when it is disabled."""
-    owner = endpoint.owner
-    if owner is None or not owner.is_active or not owner.email:
-        return True
+def mail_owner(endpoint_id: int, why: str) -> None:
+    """Mail the owner: when it has failed for a day, and when it is disabled. Raises errors of the mail server."""
+    endpoint = Endpoint.objects.select_related("owner").filter(pk=endpoint_id, owner__is_active=True).first()
+    if endpoint is None or endpoint.owner is None or not endpoint.owner.email:
+        return
     address = f"{settings.SITE_URL}/admin/articles/endpoint/{endpoint.pk}/change/"
     with override(settings.LANGUAGE_CODE):
         subjects = {
@@ -349,13 +348,7 @@ def _mail_owner(endpoint: Endpoint, why: str) -> bool:
             "disabled": gettext("A webhook was paused, because it has failed for five days"),
             "gone": gettext("A webhook was paused, because its receiver is gone (410)"),
         }
-        text = f"{endpoint}\n{address}\n"
-        try:
-            send_mail(subjects[why], text, None, [owner.email])
-        except OSError as error:
-            incidents.failed(logger, "webhook mail", "the owner of a webhook could not be told", error)
-            return False
-    return True
+        send_mail(subjects[why], f"{endpoint}\n{address}\n", None, [endpoint.owner.email])
 
 
 # In each worker

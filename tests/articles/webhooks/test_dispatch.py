@@ -25,12 +25,15 @@ from articles.audit import NewEvent, write_events
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead, PendingChange
 from articles.sending import LEASE
+from articles.task_types import MAIL
 from articles.webhooks import dispatch, send, send_events
 from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, MAIL_AFTER, PAUSES, WebhookDispatcher, take
 from articles.webhooks.signing import new_secret
 from scheduling import registry
 from scheduling.database import read_database_clock
+from scheduling.models import TaskInfo
 from scheduling.registry import Ending
+from scheduling.workers.side_effects import run_side_effects
 from tests.articles.factories import (
     APPROVED,
     EARLY,
@@ -198,6 +201,28 @@ def test_a_receiver_that_is_gone_pauses_the_webhook_and_its_owner_gets_a_mail(re
     drain()
     endpoint = Endpoint.objects.get()
     assert (endpoint.enabled, endpoint.paused_because) == (False, "gone")
+    run_side_effects([MAIL])
+    assert [message.to for message in mail.outbox] == [["alice@example.org"]]
+
+
+def test_the_owner_gets_a_mail_though_no_mail_server_was_there(
+    receiver: Receiver, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.filter(pk=alice.pk).update(email="alice@example.org")
+    make_endpoint(receiver.url, owner=alice)
+    receiver.answer = 410
+    published()
+
+    def refuse(*_args: Any) -> None:
+        raise ConnectionRefusedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", refuse)
+        drain()
+        run_side_effects([MAIL])
+    assert (mail.outbox, Endpoint.objects.get().enabled) == ([], False)
+    TaskInfo.objects.update(execute_time=soon())
+    run_side_effects([MAIL])
     assert [message.to for message in mail.outbox] == [["alice@example.org"]]
 
 
@@ -231,6 +256,7 @@ def test_the_owner_gets_two_mails_however_many_deliveries_fail(receiver: Receive
         let_pass(MAIL_AFTER)
         published("Another")
         drain()
+        run_side_effects([MAIL])
     assert len(mail.outbox) == 2
     endpoint = Endpoint.objects.get()
     assert (endpoint.enabled, endpoint.paused_because) == (False, "failing")
