@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -147,30 +147,36 @@ def serve(endpoint: Endpoint, stopping: Ending) -> None:
     """Send what is due to a leased endpoint until nothing more is, or its turn is over, and give the lease back."""
     end = time.monotonic() + _TURN
     url, lines, size = endpoint.url, _lines(endpoint), 1 if stopping.is_busy() else AT_ONCE
+
+    def goes_on() -> bool:
+        return not stopping.is_set() and time.monotonic() < end and _is_ours(endpoint)
+
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="webhook") as pool:
-            while chunk := _given(endpoint, size):
+            while chunk := _given(endpoint, size, goes_on):
+                if endpoint.url != url:  # it holds at once, also for what has waited
+                    _close(lines)
+                    url, lines = endpoint.url, _lines(endpoint)
                 began = time.monotonic()
                 _send(endpoint, chunk, lines, pool)
                 # What is said to a slow receiver must be true when it is said, so few messages are prepared at once.
                 quick = _QUICK / (time.monotonic() - began) * len(chunk)
                 size = max(AT_ONCE, min(round(quick), 2 * size, _LARGEST_CHUNK))
                 stopping.make_room()  # after the first ones: they go at once, also in a burst
-                if stopping.is_set() or time.monotonic() >= end or not _is_ours(endpoint):
+                if not goes_on():
                     break
-                if endpoint.url != url:  # it holds at once, also for what has waited
-                    _close(lines)
-                    url, lines = endpoint.url, _lines(endpoint)
     finally:
         _close(lines)
         sending.give_back(endpoint)
 
 
-def _given(endpoint: Endpoint, size: int) -> list[Delivery]:
-    """What to send next, also of events that it has not been given yet."""
+def _given(endpoint: Endpoint, size: int, goes_on: Callable[[], bool]) -> list[Delivery]:
+    """What to send next, also of events that it has not been given yet, while it `goes_on`: there may be many pages."""
     chunk, most = _next(endpoint, size), _PAGES * size
     while len(chunk) < size and give_events(endpoint, min(most, _PAGE)):
         chunk, most = _next(endpoint, size), 2 * most  # it may hear of few of them
+        if len(chunk) < size and not goes_on():
+            return []
     return chunk
 
 

@@ -417,6 +417,35 @@ def test_what_was_prepared_some_time_ago_is_prepared_again(receiver: Receiver, m
     assert not any("article" in body["data"] for body in sent)
 
 
+def test_who_loses_the_lease_while_it_is_given_many_events_sends_none_of_them(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_PAGE", 1)
+    make_endpoint(receiver.url)
+    for number in range(4):
+        published(f"No. {number}")
+    catch_up()
+    endpoint = dispatch.take(Endpoint.objects.get().pk)
+    assert endpoint
+    give = dispatch.give_events
+    others: list[Endpoint | None] = []
+
+    def stand_still(one: Endpoint) -> int:
+        """For longer than the lease, while another process begins."""
+        if one is endpoint and not others:
+            Endpoint.objects.update(leased_until=soon(seconds=-1))
+            others.append(dispatch.take(one.pk))
+        return give(one)
+
+    monkeypatch.setattr(dispatch, "give_events", stand_still)
+    dispatch.serve(endpoint, Ending())
+    assert receiver.requests == []
+    (other,) = others
+    assert other
+    dispatch.serve(other, Ending())
+    assert len(receiver.ids) == len({*receiver.ids}) == 4
+
+
 def posted(receiver: Receiver, number: int) -> list[tuple[int | None, str]]:
     """The answers to some messages over one connection, as they are noted."""
     line, answers = PinnedConnection(parse(receiver.url)), []

@@ -295,12 +295,12 @@ def test_events_of_one_article_arrive_in_their_order(receiver: Receiver, alice: 
 def test_many_events_take_few_connections_and_statements(receiver: Receiver) -> None:
     """For each alone, nothing is read, connected to, or started as a thread."""
     make_endpoint(receiver.url)
-    for number in range(4 * AT_ONCE):
+    for number in range(6 * AT_ONCE):
         published(f"No. {number}")
     catch_up()
     with CaptureQueriesContext(connection) as queries:
         drain()
-    assert len(receiver.requests) == 4 * AT_ONCE
+    assert len(receiver.requests) == 6 * AT_ONCE
     assert len(receiver.connections) <= AT_ONCE
     assert len(queries) < 2 * len(receiver.requests)
     watching = [thread for thread in threading.enumerate() if thread.name == "ends of connections"]
