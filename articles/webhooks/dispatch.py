@@ -263,9 +263,9 @@ def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]])
     names = ("state", "attempts", "due_at", "sent_at", "kind", "code", "ms", "late_ms", "error", "body", "response")
     update_by_ids(Delivery, names, (_noted(message, answer, now) for message, answer in answered))
     outcome = health(endpoint, [answer for message, answer in answered if message.body], now)
-    same = Endpoint.objects.filter(pk=endpoint.pk, url=endpoint.url)
+    same = Endpoint.objects.filter(pk=endpoint.pk, url=endpoint.url, failing_since=endpoint.failing_since)
     if outcome.values and not same.update(**outcome.values):
-        return  # it has another URL since, of which this says nothing
+        return  # it has another URL since, or a person has resumed it, of which this says nothing
     if outcome.is_back:
         _wait_no_longer(endpoint, now)
     if outcome.mail:

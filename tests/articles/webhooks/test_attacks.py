@@ -32,7 +32,7 @@ from articles.models import (
     Update,
 )
 from articles.sending import LEASE
-from articles.webhooks import delete_endpoint, dispatch, replay, send, send_events
+from articles.webhooks import delete_endpoint, dispatch, replay, send, send_events, set_enabled
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
 from scheduling.registry import Ending
@@ -196,6 +196,25 @@ def test_a_receiver_that_says_it_is_gone_pauses_no_other_that_has_taken_its_plac
         published()
         drain()
         assert Endpoint.objects.get().enabled
+
+
+def test_an_answer_from_before_a_person_resumed_a_webhook_does_not_pause_it(receiver: Receiver, olga: User) -> None:
+    make_endpoint(receiver.url)
+    receiver.answer = 500
+    for _time in range(2):
+        published()
+        drain()
+        let_pass(dispatch.DISABLE_AFTER / 2)
+    published()
+
+    def resume(handler: Any) -> None:
+        for is_enabled in (False, True):
+            set_enabled(Endpoint.objects.get(), is_enabled, by=olga)
+        sending("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n")(handler)
+
+    receiver.answer = resume
+    drain()
+    assert Endpoint.objects.get().enabled
 
 
 def test_a_name_with_many_addresses_takes_no_longer_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
