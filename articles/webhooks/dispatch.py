@@ -43,6 +43,7 @@ PAUSES = (
 _AT_MOST = PAUSES[2]  # for what failed when its receiver came back
 _JITTER = 0.2
 _LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
+_LONGEST_PAUSE = (1 + _JITTER) * PAUSES[-1]
 _WAS_AWAY = Q(attempts=0) | Q(code__isnull=True) | Q(code__in=(429, 502, 503, 504))
 """Without an answer that says something of the event."""
 _ABOUT = 3  # letters of a kind that tell what an object is: an article, a release, a front
@@ -196,10 +197,20 @@ def _close(lines: Sequence[PinnedConnection]) -> None:
 def _is_ours(endpoint: Endpoint) -> bool:
     """Renew the lease, and read what may have changed; False if it is another's, paused or asks for a pause."""
     now = read_database_clock()
-    if not sending.renew(sending.held(endpoint).filter(enabled=True), now):
+    if not sending.renew(sending.held(endpoint).filter(_is_ready(now), enabled=True), now):
         return False
     endpoint.refresh_from_db()
-    return endpoint.resumes_at is None or endpoint.resumes_at <= now
+    return True
+
+
+def _is_ready(now: datetime) -> Q:
+    """Whether an endpoint has not asked for a pause."""
+    return Q(resumes_at__isnull=True) | _has_come("resumes_at", now)
+
+
+def _has_come(name: str, now: datetime) -> Q:
+    """Whether a time has come; one that is later than any pause is of a clock that was set back since."""
+    return Q((f"{name}__lte", now)) | Q((f"{name}__gt", now + _LONGEST_PAUSE))
 
 
 _READ = (
@@ -219,7 +230,7 @@ def _next(endpoint: Endpoint, size: int) -> list[Delivery]:
     )
     if not endpoint.failing_since:
         earlier = earlier.filter(_WAS_AWAY)
-    due = pending.filter(~Exists(earlier), due_at__lte=now).select_related("event").only(*_READ)
+    due = pending.filter(~Exists(earlier), _has_come("due_at", now)).select_related("event").only(*_READ)
     first: dict[Any, Delivery] = {}
     for one in due.order_by("due_at", "pk")[: size + _SPARE]:
         first.setdefault((one.event.kind[:_ABOUT], one.object_id) if one.event else one.pk, one)
@@ -401,7 +412,7 @@ def wake() -> None:
 def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
     """The endpoints with something to be sent that no process sends to: id, and whether they fail."""
     now = read_database_clock()
-    due = Delivery.objects.pending().filter(endpoint=OuterRef("pk"), due_at__lte=now)
+    due = Delivery.objects.pending().filter(_has_come("due_at", now), endpoint=OuterRef("pk"))
     rows = Endpoint.objects.filter(sending.is_free(now), _is_ready(now), enabled=True).annotate(is_due=Exists(due))
     rows = rows.filter(Q(is_due=True) | ~Q(position=sequence))
     for pk, since in rows.values_list("pk", "failing_since"):

@@ -372,6 +372,19 @@ def test_what_was_to_be_sent_before_the_clock_was_set_back_holds_up_nothing(rece
     assert receiver.kinds == [Kind.RETRACTED] * 2
 
 
+def test_no_pause_from_before_the_clock_was_set_back_lasts_longer_than_one_may(receiver: Receiver) -> None:
+    endpoint, article = make_endpoint(receiver.url), published()
+    receiver.answer, receiver.headers = 503, {"Retry-After": "60"}
+    drain()
+    later = soon(days=300)
+    Endpoint.objects.update(resumes_at=later)
+    endpoint.deliveries.update(due_at=later)
+    publishing.retract(article, by=make_editor(), notice="Invented.")
+    receiver.answer = 200
+    drain()
+    assert receiver.kinds == [Kind.PUBLISHED, Kind.RETRACTED, Kind.RETRACTED]
+
+
 def test_an_endpoint_with_much_to_be_sent_takes_the_place_of_no_other(
     receiver: Receiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
