@@ -230,7 +230,9 @@ def _next(push: Push, host: str, size: int, after: int) -> tuple[list[_Sent], in
     if not sending.renew(sending.held(push).filter(state=State.SENDING), now):
         return [], after
     waiting = PushMessage.objects.filter(state=MessageState.WAITING, subscription__host=host)
-    if waiting.filter(push__state=State.SENDING, code=429, due_at__gt=now).exists():
+    # Not joined: all rows of all pushes to the service would be read.
+    pushes = list(Push.objects.filter(state=State.SENDING).values_list("pk", flat=True))
+    if waiting.filter(push__in=pushes, code=429, due_at__gt=now).exists():
         return [], after
     wants = Exists(PushSubscription.objects.of_topics(push.article.channel_id).filter(pk=OuterRef("subscription")))
     due = waiting.filter(push=push, due_at__lte=now).order_by("due_at").values_list("pk", flat=True)

@@ -8,19 +8,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
 from articles.alerts import save_alert
-from articles.models import Alert, Push, PushMessage
-from articles.push.dispatch import _next
+from articles.models import Alert, Push, PushMessage, PushSubscription
+from articles.push.dispatch import _next, take
 from articles.push.plan import plan
 from tests.articles.factories import make_editor, soon
 from tests.articles.open_forms import sent_by
 from tests.articles.push.services import PushService, push_due, serving
 from tests.articles.push.test_push import KEY, armed, publish, shown_alert, subscribed
+from tests.articles.site.test_query_counts import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,3 +119,30 @@ def test_what_was_pushed_before_the_clock_was_set_back_fills_no_later_day(servic
     publish(armed(alice), alice)
     push_due()
     assert service.paths == ["/a", "/a"]
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="counts the rows that MariaDB reads")
+def test_the_next_messages_are_found_without_reading_what_others_got(service: PushService) -> None:
+    alice = make_editor()
+    subscribed(service, "a")
+    publish(armed(alice), alice)
+    push_due()
+    first = PushSubscription.objects.get()
+    names = [f"{service.url}/n{number}" for number in range(5000)]
+    given = {"host": first.host, "p256dh": first.p256dh, "auth": first.auth, "breaking": True}
+    PushSubscription.objects.bulk_create(PushSubscription(endpoint=one, digest=one, **given) for one in names)
+    old, known = Push.objects.get(), PushSubscription.objects.exclude(pk=first.pk)
+    PushMessage.objects.bulk_create(
+        PushMessage(push=old, subscription=one, state=PushMessage.State.ACCEPTED, attempts=1, sent_at=soon())
+        for one in known
+    )
+    publish(armed(alice), alice)
+    plan()
+    push = take(Push.objects.latest("pk").pk)
+    assert push
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE TABLE articles_push, articles_pushmessage, articles_pushsubscription")
+    with counted() as cost:
+        chunk, _after = _next(push, first.host, 16, 0)
+        assert len(chunk) == 16
+        assert cost() < 1000
