@@ -19,7 +19,7 @@ from articles.api.screens import ScreenViewSet
 from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH, MOST_IDS
 from articles.models import Channel, Delivery, Endpoint, Event
 from articles.text import base_language
-from articles.webhooks import health_of, replay, replay_since, rotate_secret, send_test
+from articles.webhooks import replay, replay_since, rotate_secret, send_test, with_health
 from scheduling.api.bounded_fields import BoundedChoicesField, BoundedListField, BoundedSlugField
 from scheduling.api.strict import EmptyBody, Strict
 
@@ -70,9 +70,11 @@ class EndpointSerializer(Strict, serializers.ModelSerializer[Endpoint]):
         ]  # fmt: skip
 
     @extend_schema_field(WebhookHealthSerializer)
-    def get_health(self, endpoint: Endpoint) -> Mapping[str, Any]:
+    def get_health(self, endpoint: Any) -> Mapping[str, Any]:
         """Of the last 24 hours."""
-        data: Mapping[str, Any] = WebhookHealthSerializer(health_of([endpoint])[endpoint.pk]).data
+        if not hasattr(endpoint, "health"):
+            with_health([endpoint])
+        data: Mapping[str, Any] = WebhookHealthSerializer(endpoint.health).data
         return data
 
 
@@ -140,6 +142,13 @@ class EndpointViewSet(ScreenViewSet):
     serializer_class = EndpointSerializer
     queryset = Endpoint.objects.prefetch_related("channels")
     unversioned = frozenset({"failing_since", "health"})
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        """With the health of a page of webhooks, read at once."""
+        page = super().paginate_queryset(queryset)
+        if page and isinstance(page[0], Endpoint):  # not a log
+            with_health(page)
+        return page
 
     def create(self, request: Request) -> Response:
         """Store a new webhook; the response has its secret, once."""

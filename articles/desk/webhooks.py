@@ -18,6 +18,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 from django.views.decorators.http import require_POST
 from unfold.decorators import display
+from unfold.views import ChangeList
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminTextInputWidget,
@@ -34,7 +35,6 @@ from articles.text import base_language
 from articles.webhooks import (
     MANAGE,
     SEND_SCHEDULES,
-    EndpointHealth,
     TargetRefused,
     check,
     delete_endpoint,
@@ -45,6 +45,7 @@ from articles.webhooks import (
     save_endpoint,
     send_test,
     set_enabled,
+    with_health,
 )
 from scheduling.database import CappedPaginator, read_database_clock
 
@@ -100,6 +101,15 @@ class EndpointForm(OpenedForm):
         return url
 
 
+class EndpointList(ChangeList):
+    """Reads the health of a page of webhooks at once."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """With the health of each."""
+        super().get_results(request)
+        with_health(self.result_list)
+
+
 class SinceForm(forms.Form):
     """From when on events are sent again."""
 
@@ -141,11 +151,9 @@ class EndpointAdmin(RetriedScreens):
         """Who may not let webhooks hear of what is not out sees whether one does."""
         return [] if request.user.has_perm(SEND_SCHEDULES) else ["hears_newsroom"]
 
-    def _health(self, endpoint: Endpoint) -> EndpointHealth:
-        found: EndpointHealth | None = getattr(endpoint, "health", None)
-        if found is None:
-            found = endpoint.health = health_of([endpoint])[endpoint.pk]  # type: ignore[attr-defined]
-        return found
+    def get_changelist(self, request: HttpRequest, **options: Any) -> Any:
+        """With the health of each."""
+        return EndpointList
 
     @admin.display(description=_("webhook"), ordering="description")
     def name(self, endpoint: Endpoint) -> str:
@@ -159,19 +167,19 @@ class EndpointAdmin(RetriedScreens):
         return state_of(endpoint)
 
     @admin.display(description=_("delivered, 24 h"))
-    def delivered(self, endpoint: Endpoint) -> int:
+    def delivered(self, endpoint: Any) -> int:
         """In the last 24 hours."""
-        return self._health(endpoint).delivered
+        return int(endpoint.health.delivered)
 
     @admin.display(description=_("retrying"))
-    def retrying(self, endpoint: Endpoint) -> int:
+    def retrying(self, endpoint: Any) -> int:
         """Deliveries that have failed and will be tried again."""
-        return self._health(endpoint).retrying
+        return int(endpoint.health.retrying)
 
     @admin.display(description=_("median after the event"))
-    def median(self, endpoint: Endpoint) -> str | None:
+    def median(self, endpoint: Any) -> str | None:
         """From the event to the first attempt, in the last 24 hours."""
-        return _duration(self._health(endpoint).median_ms)
+        return _duration(endpoint.health.median_ms)
 
     def get_urls(self) -> list[URLPattern]:
         """The URLs of webhooks, before the default ones."""

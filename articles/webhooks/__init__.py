@@ -14,6 +14,7 @@ from articles.webhooks.manage import (
     save_endpoint as save_endpoint,
     send_test as send_test,
     set_enabled as set_enabled,
+    with_health as with_health,
 )
 from articles.webhooks.retention import count_lost as count_lost, prune_events as prune_events
 from articles.webhooks.send import PinnedConnection as PinnedConnection, Reply as Reply

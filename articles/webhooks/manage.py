@@ -221,6 +221,13 @@ def health_of(endpoints: Collection[Endpoint]) -> Mapping[int, EndpointHealth]:
     return {pk: _health(pk, found.get(pk, {}), since) for pk in ids}
 
 
+def with_health(endpoints: Collection[Any]) -> None:
+    """Give each of these webhooks its `health`, in few statements."""
+    found = health_of(endpoints)
+    for one in endpoints:
+        one.health = found[one.pk]
+
+
 def _health(pk: int, row: Mapping[str, int], since: datetime) -> EndpointHealth:
     late = Delivery.objects.filter(endpoint=pk, sent_at__gte=since, event__isnull=False, late_ms__isnull=False)
     rows = late.order_by("-sent_at").values_list("late_ms", flat=True)[:_SAMPLE]

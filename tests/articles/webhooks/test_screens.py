@@ -14,6 +14,7 @@ from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from rest_framework.test import APIClient
 from standardwebhooks import Webhook
 
 from articles.models import AuditEntry, Delivery, Endpoint, Event
@@ -219,3 +220,23 @@ def test_the_list_says_which_webhooks_fail(client: Client, receiver: Receiver) -
     assert "Failing" in page
     receiver.answer = 200
     assert "Failing" in client.get(at("change", Endpoint.objects.get())).content.decode()
+
+
+@pytest.mark.parametrize("is_api", [False, True])
+def test_the_list_reads_the_health_of_its_rows_at_once(client: Client, olga: User, is_api: bool) -> None:
+    """But the median, of which each webhook has its own deliveries."""
+    api = APIClient()
+    api.force_authenticate(olga)
+
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            answer = api.get("/api/v1/desk/webhooks/") if is_api else client.get(LIST)
+            assert "example.org" in answer.text
+        return len(queries)
+
+    make_endpoint("https://example.org/")
+    statements()
+    one = statements()
+    for _number in range(5):
+        make_endpoint("https://example.org/")
+    assert statements() == one + 5
