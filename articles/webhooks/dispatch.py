@@ -23,7 +23,7 @@ from django.utils.translation import gettext, override
 
 from articles import sending
 from articles.distribution import catch_up
-from articles.models import Article, Delivery, Endpoint, Event, FeedHead, Instant
+from articles.models import Article, Delivery, Endpoint, Event, FeedHead
 from articles.task_types import MAIL
 from articles.webhooks.messages import EndpointMessage, messages
 from articles.webhooks.send import PinnedConnection, Reply
@@ -126,7 +126,7 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
-    endpoint = sending.take(Endpoint.objects.filter(_is_ready(database_now()), pk=endpoint_id, enabled=True))
+    endpoint = sending.take(Endpoint.objects.filter(_is_ready(read_database_clock()), pk=endpoint_id, enabled=True))
     is_ahead = Exists(Event.objects.filter(numbered_at__gt=database_now()))
     heads = FeedHead.objects.annotate(is_ahead=is_ahead).values_list("sequence", "is_ahead")
     last, is_set_back = heads.first() or (0, False)
@@ -137,11 +137,6 @@ def take(endpoint_id: int) -> Endpoint | None:
         now = read_database_clock()
         endpoint.deliveries.pending().filter(attempts=0, due_at__gt=now).update(due_at=now)
     return endpoint
-
-
-def _is_ready(now: Instant) -> Q:
-    """Whether the receiver has not asked to wait until later."""
-    return Q(resumes_at__isnull=True) | Q(resumes_at__lte=now)
 
 
 def serve(endpoint: Endpoint, stopping: Ending) -> None:
