@@ -46,9 +46,9 @@ def held(row: Any) -> QuerySet[Any]:
     return rows
 
 
-def renew(held_row: QuerySet[Any], now: datetime) -> bool:
-    """Lease it for longer; False if it is another's, or no longer among these rows."""
-    return bool(held_row.update(leased_until=now + LEASE))
+def renew(held_row: QuerySet[Any], now: datetime, **values: Any) -> bool:
+    """Lease it for longer, and store these values; False if it is another's, or no longer among these rows."""
+    return bool(held_row.update(leased_until=now + LEASE, **values))
 
 
 def give_back(row: Any, **values: Any) -> None:

@@ -76,7 +76,7 @@ Key = Delivery.State
 
 
 def give_events(endpoint: Endpoint, most: int = _PAGE) -> int:
-    """Make deliveries of the next events, in the order of their numbers; how many events there were."""
+    """Make deliveries of the next events, in the order of their numbers; how many there were, 0 without the lease."""
     events = _give_page(endpoint, most)
     if events:  # after the commit: a transaction that collides is run again, and begins where it began before
         endpoint.position = events[-1].seq or endpoint.position
@@ -87,9 +87,10 @@ def give_events(endpoint: Endpoint, most: int = _PAGE) -> int:
 def _give_page(endpoint: Endpoint, most: int) -> Sequence[Event]:
     rows = Event.objects.filter(seq__gt=endpoint.position).only("kind", "object_id", "seq")
     events = list(rows.order_by("seq")[:most])
-    if events:
-        add_deliveries(endpoint, wanted(endpoint, events), read_database_clock())
-        sending.held(endpoint).update(position=events[-1].seq)
+    now = read_database_clock()
+    if not (events and sending.renew(sending.held(endpoint), now, position=events[-1].seq)):
+        return []
+    add_deliveries(endpoint, wanted(endpoint, events), now)
     return events
 
 

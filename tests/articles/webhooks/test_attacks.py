@@ -365,6 +365,7 @@ def test_what_was_to_be_sent_before_the_clock_was_set_back_holds_up_nothing(rece
     endpoint, article = make_endpoint(receiver.url), published()
     catch_up()
     dispatch.give_events(endpoint)
+    Endpoint.objects.update(leased_until=None)  # as when this turn is over
     Delivery.objects.update(due_at=soon(hours=1))
     Event.objects.update(numbered_at=soon(hours=1))
     publishing.retract(article, by=make_editor(), notice="Invented.")
@@ -462,12 +463,12 @@ def test_who_loses_the_lease_while_it_is_given_many_events_sends_none_of_them(
     give = dispatch.give_events
     others: list[Endpoint | None] = []
 
-    def stand_still(one: Endpoint) -> int:
+    def stand_still(one: Endpoint, most: int) -> int:
         """For longer than the lease, while another process begins."""
         if one is endpoint and not others:
             Endpoint.objects.update(leased_until=soon(seconds=-1))
             others.append(dispatch.take(one.pk))
-        return give(one)
+        return give(one, most)
 
     monkeypatch.setattr(dispatch, "give_events", stand_still)
     dispatch.serve(endpoint, Ending())
