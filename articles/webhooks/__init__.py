@@ -1,6 +1,7 @@
 """Webhooks: events sent to other systems over HTTP, at least once, signed, with the truth of the moment."""
 
-from articles.webhooks.dispatch import mail_owner as mail_owner, send_events as send_events, wake as wake
+from articles.webhooks.dispatch import send_events as send_events, wake as wake
+from articles.webhooks.failures import mail_owner as mail_owner
 from articles.webhooks.manage import (
     MANAGE as MANAGE,
     SEND_SCHEDULES as SEND_SCHEDULES,

@@ -6,25 +6,22 @@ to an endpoint, by a lease that expires when it dies: then another sends again w
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db.models import Exists, Min, OuterRef, Q
 from django.db.models.functions import Left
-from django.utils.translation import gettext, override
 
 from articles import sending
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead
 from articles.task_types import MAIL
+from articles.webhooks.failures import LONGEST_PAUSE, PAUSES, health, pause
 from articles.webhooks.messages import EndpointMessage, messages
 from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
@@ -34,27 +31,14 @@ from scheduling.database import database_now, insert_rows, read_database_clock, 
 from scheduling.registry import Ending, companion
 from scheduling.services import add_task
 
-_SECONDS, _MINUTES, _HOURS = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-PAUSES = (
-    *(5 * _SECONDS, 5 * _MINUTES, 30 * _MINUTES),
-    *(hours * _HOURS for hours in (2, 5, 10, 14, 20, 24)),
-)
-"""After each failed attempt, as in Standard Webhooks; three days in all."""
 _AT_MOST = PAUSES[2]  # for what failed when its receiver came back
-_JITTER = 0.2
-_LONGEST_WAIT = 24 * _HOURS  # that a receiver may ask for
-_LONGEST_PAUSE = (1 + _JITTER) * PAUSES[-1]
 _WAS_AWAY = Q(attempts=0) | Q(code__isnull=True) | Q(code__in=(429, 502, 503, 504))
 """Without an answer that says something of the event."""
 _ABOUT = 3  # letters of a kind that tell what an object is: an article, a release, a front
 
-MAIL_AFTER, DISABLE_AFTER = timedelta(days=1), timedelta(days=5)
-"""How long an endpoint fails before its owner gets a mail, and before it is disabled."""
-_APART = 12 * _HOURS  # between two failures that count as lasting
-
 AT_ONCE = 8  # requests to one endpoint
 _LOOK = 0.1  # seconds between two looks for new events
-_GRACE, _BURST = 1 * _SECONDS, 30 * _SECONDS
+_GRACE, _BURST = timedelta(seconds=1), timedelta(seconds=30)
 """How long what has gone live by the clock is left to the workers to write, and while this one is busy with that."""
 _IDLE = 1.0  # while there is no endpoint
 _TURN = 20.0  # seconds after which an endpoint with more to be sent makes room for others
@@ -206,7 +190,7 @@ def _is_ready(now: datetime) -> Q:
 
 def _has_come(name: str, now: datetime) -> Q:
     """Whether a time has come; one that is later than any pause is of a clock that was set back since."""
-    return Q((f"{name}__lte", now)) | Q((f"{name}__gt", now + _LONGEST_PAUSE))
+    return Q((f"{name}__lte", now)) | Q((f"{name}__gt", now + LONGEST_PAUSE))
 
 
 _READ = (
@@ -254,15 +238,6 @@ def _send(
     _note(endpoint, answered)
 
 
-@dataclass
-class _Outcome:
-    """What becomes of an endpoint after some answers."""
-
-    values: dict[str, Any] = field(default_factory=dict)
-    is_back: bool = False  #: its receiver, after a time of failures
-    mail: str = ""  #: why its owner gets one
-
-
 @retried
 def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]]) -> None:
     """Store the answers, and the health of the endpoint; a task mails its owner, if so."""
@@ -304,64 +279,12 @@ def _noted(message: EndpointMessage, answer: Reply, now: datetime) -> list[Any]:
     elif attempts > len(PAUSES) or delivery.event is None:
         state = Key.FAILED
     else:
-        due_at = now + _pause(attempts, answer)
+        due_at = now + pause(attempts, answer)
     late = delivery.late_ms if delivery.late_ms is not None else message.late_ms
     return [
         delivery.pk, state, attempts, due_at, now, message.kind, answer.code, answer.ms, late, answer.error,
         message.body, answer.text,
     ]  # fmt: skip
-
-
-def _pause(attempts: int, answer: Reply) -> timedelta:
-    pause = PAUSES[attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311 (spreads retries, not security)
-    return max(pause, _asked(answer))
-
-
-def _asked(answer: Reply) -> timedelta:
-    """How long a receiver that is overloaded asks to wait."""
-    if answer.code not in (429, 503) or answer.retry_after is None:
-        return timedelta(0)
-    return min(timedelta(seconds=answer.retry_after), _LONGEST_WAIT)
-
-
-def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> _Outcome:
-    """What becomes of an endpoint after these answers, in their order."""
-    outcome = _Outcome()
-    if any(answer.code == 410 for answer in answers):
-        return _Outcome({"enabled": False, "paused_because": "gone"}, mail="gone")
-    if not answers:
-        return outcome
-    if wait := max(map(_asked, answers)):
-        outcome.values["resumes_at"] = now + wait
-    if any(answer.is_success for answer in answers):
-        if endpoint.failing_since:
-            outcome.values |= {"failing_since": None, "failed_at": None, "is_owner_mailed": False}
-            outcome.is_back = True
-        return outcome
-    since, last = endpoint.failing_since or now, endpoint.failed_at or now
-    outcome.values |= {"failing_since": since, "failed_at": now}
-    if now - since >= DISABLE_AFTER and last - since >= _APART:
-        outcome.values |= {"enabled": False, "paused_because": "failing"}
-        outcome.mail = "disabled"
-    elif now - since >= MAIL_AFTER and not endpoint.is_owner_mailed:
-        outcome.values["is_owner_mailed"] = True
-        outcome.mail = "failing"
-    return outcome
-
-
-def mail_owner(endpoint_id: int, why: str) -> None:
-    """Mail the owner: when it has failed for a day, and when it is disabled. Raises errors of the mail server."""
-    endpoint = Endpoint.objects.select_related("owner").filter(pk=endpoint_id, owner__is_active=True).first()
-    if endpoint is None or endpoint.owner is None or not endpoint.owner.email:
-        return
-    address = f"{settings.SITE_URL}/admin/articles/endpoint/{endpoint.pk}/change/"
-    with override(settings.LANGUAGE_CODE):
-        subjects = {
-            "failing": gettext("A webhook has failed for a day"),
-            "disabled": gettext("A webhook was paused, because it has failed for five days"),
-            "gone": gettext("A webhook was paused, because its receiver is gone (410)"),
-        }
-        send_mail(subjects[why], f"{endpoint}\n{address}\n", None, [endpoint.owner.email])
 
 
 # In each worker

@@ -32,7 +32,7 @@ from articles.models import (
     Update,
 )
 from articles.sending import LEASE
-from articles.webhooks import delete_endpoint, dispatch, replay, send, send_events, set_enabled
+from articles.webhooks import delete_endpoint, dispatch, failures, replay, send, send_events, set_enabled
 from articles.webhooks.send import PinnedConnection
 from articles.webhooks.target import parse
 from scheduling.registry import Ending
@@ -204,7 +204,7 @@ def test_an_answer_from_before_a_person_resumed_a_webhook_does_not_pause_it(rece
     for _time in range(2):
         published()
         drain()
-        let_pass(dispatch.DISABLE_AFTER / 2)
+        let_pass(failures.DISABLE_AFTER / 2)
     published()
 
     def resume(handler: Any) -> None:
@@ -321,7 +321,7 @@ def test_a_front_that_readers_no_longer_see_is_not_sent(receiver: Receiver) -> N
     Event.objects.filter(kind=Kind.FRONT_LIVE).update(revision=0)  # the automatic front, after a roll-back
     receiver.answer = 200
     receiver.requests.clear()
-    let_pass(dispatch.PAUSES[0] * 2)
+    let_pass(failures.PAUSES[0] * 2)
     drain()
     assert {body["data"]["front"] for body in receiver.bodies} == {sport_front.slug}
 
@@ -336,7 +336,7 @@ def test_a_release_that_was_rolled_back_is_not_said_to_be_published(receiver: Re
     receiver.answer = 200
     receiver.requests.clear()
     releases.roll_back_release(Release.objects.get(), by=alice)
-    let_pass(dispatch.PAUSES[0] * 2)
+    let_pass(failures.PAUSES[0] * 2)
     drain()
     assert set(receiver.kinds) == {Kind.RELEASE_ROLLED_BACK}
 

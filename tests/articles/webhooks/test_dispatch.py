@@ -27,7 +27,8 @@ from articles.models import Article, Delivery, Endpoint, Event, FeedHead, Pendin
 from articles.sending import LEASE
 from articles.task_types import MAIL
 from articles.webhooks import dispatch, send, send_events
-from articles.webhooks.dispatch import AT_ONCE, DISABLE_AFTER, MAIL_AFTER, PAUSES, WebhookDispatcher, take
+from articles.webhooks.dispatch import AT_ONCE, WebhookDispatcher, take
+from articles.webhooks.failures import DISABLE_AFTER, MAIL_AFTER, PAUSES
 from articles.webhooks.signing import new_secret
 from scheduling import registry
 from scheduling.database import read_database_clock
