@@ -52,6 +52,7 @@ from articles.publishing import (
     add_revisions,
     apply_import,
     channels_named,
+    end_before_next_change,
     held,
     pin_all,
     sync_tasks,
@@ -116,10 +117,14 @@ def _store(chunk: Sequence[ImportedArticle], *, highest: int, dry_run: bool) -> 
     known = _known(chunk)
     own = own_ids(item.external_id for item in chunk)
     new = [item for item in chunk if item.external_id not in known and item.external_id not in own]
-    changes = _changes(chunk, known, read_database_clock())
+    now = read_database_clock()
+    changes = _changes(chunk, known, now)
     context = Context.of([*new, *(change.item for change in changes if change.content)])
     prefetch_related_objects([change.article for change in changes], "tags")
     changes = [change for change in changes if change.state or not context.is_unchanged(change)]
+    for change in changes:
+        if change.state:
+            end_before_next_change(change.article, now)
     numbers = given_numbers(Article, [item.number for item in new], highest=highest)
     _write(new, numbers, changes, context)
     transaction.set_rollback(dry_run)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from articles.exceptions import FrontGone, FrontLive, NotEditable
 from articles.models import Front, FrontVersion, Release
 from articles.review import needs_second_person
-from scheduling.database import lock_by_ids, read_database_clock
+from scheduling.database import ends_before, lock_by_ids, read_database_clock
 
 NOTICE = timedelta(seconds=2)
 """So long before its instant a version stays as it is: a change that is stored just then would be seen afterwards."""
@@ -43,6 +43,8 @@ def unlive(version: FrontVersion) -> datetime:
     now = lock_version(version)
     if version.is_live_at(now + NOTICE) or _is_released_at(version, now + NOTICE):
         raise FrontLive
+    if version.live_from is not None and version.live_from > now:
+        ends_before(version.live_from)
     return now
 
 

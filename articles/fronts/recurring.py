@@ -20,7 +20,7 @@ from articles.limits import MOST_RULES, MOST_SKIPPED
 from articles.models import MICROSECOND, FrontSeries, FrontVersion, Release
 from articles.permissions import PUBLISH, require
 from articles.text import format_time_exactly
-from scheduling.database import read_database_clock, retried, savepoint
+from scheduling.database import ends_before, read_database_clock, retried, savepoint
 
 Status = FrontVersion.Status
 
@@ -173,6 +173,8 @@ def _change(version: FrontVersion, rule: Recurrence, now: datetime) -> None:
     stored = [one.at for one in version.series.all().between(first - MICROSECOND, max([since, *instants[-1:]]))]
     if added := sorted(set(instants).difference(stored)):
         refuse_taken(version, added)
+    for at in [at for at in stored if at > since][:1]:
+        ends_before(at)
     version.repeats, version.live_from = rule.as_json(), instants[0] if is_new else first
     version.save(update_fields=["repeats", "live_from", "updated_at"])
     store_occurrences(version, [*(at for at in stored if at <= since), *instants])

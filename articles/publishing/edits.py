@@ -38,6 +38,7 @@ from articles.models import (
 )
 from articles.permissions import EDIT_ANY, require, require_edit
 from articles.publishing.assignments import ASSIGNMENT, assign, check_assignment, record_assignment
+from articles.publishing.by_clock import end_before_next_change
 from articles.publishing.dating import dated_by_commit
 from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
@@ -316,6 +317,7 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> dat
         raise WrongState(_("The article has been published; its time can no longer be changed."))
     if "unpublish_at" in times and article.is_over_at(now):
         raise WrongState(_("The article has been unpublished already."))
+    end_before_next_change(article, now)
     if times.get("publish_at") is not None:
         refuse_held(Transition.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:

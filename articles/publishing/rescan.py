@@ -22,12 +22,13 @@ from articles.audit import (
 )
 from articles.exceptions import ArticleGone
 from articles.models import Article, Review, Revision, Text, Update, WordListVersion, due_at
+from articles.publishing.by_clock import end_before_next_change
 from articles.publishing.dating import dated_by_commit
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import settle
-from articles.publishing.transitions import TransitionContext, lock, position_at
+from articles.publishing.transitions import TransitionContext, lock, position_at, settle as store_seen
 from articles.review import FAILED, Finding, Opinion, ReviewSubject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from scheduling.database import database_now, read_database_clock, retried
@@ -105,8 +106,16 @@ def _locked(article_id: int) -> Article:
     return article
 
 
-def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
+def _settled(article_id: int) -> Article:
+    """The same, with what readers have seen by the clock stored."""
     article = _locked(article_id)
+    store_seen(article)
+    end_before_next_change(article, read_database_clock())
+    return article
+
+
+def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
+    article = _settled(article_id)
     subject, revision = under_review(article)
     now = read_database_clock()
     with dated_by_commit(article, now), recorded(Action.REVIEWED, article, by=None) as notes:
@@ -155,7 +164,7 @@ def _is_suspect(article: Article) -> bool:
 def _pull_back(article_id: int) -> bool:
     """Revoke the approval of an article or its update if it contains a new word; the chosen time stays."""
     with suppress(ArticleGone):
-        article = _locked(article_id)
+        article = _settled(article_id)
         pending_update, changed = article.pending_update, False
         if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):
             _pull_back_update(pending_update, opinion)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from articles.audit import record_times
 from articles.exceptions import InvalidSchedule, NotRescheduled, TimePast, UnderEmbargo
 from articles.models import GOES_LIVE_COLUMNS, Article
+from articles.publishing.by_clock import end_before_next_change
 from articles.publishing.dating import date_many_on_commit
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks_at
@@ -113,6 +114,7 @@ def _retime(
         _refuse_unmovable(article_ids, found, now)
     refuse_held(transition, [row.pk for row in rows])
     for row in rows:
+        end_before_next_change(row, now)
         row.publish_at = new_time(row.publish_at)
     if not at_once:
         _refuse_live(rows, now)

@@ -19,6 +19,7 @@ from articles.events import ArticlesPublished, ArticlesUnpublished, emit
 from articles.exceptions import ChangedSince, InvalidSchedule, NotAllowed, WrongState
 from articles.models import Article, AuditEntry, StageApproval
 from articles.permissions import require
+from articles.publishing.by_clock import end_before_next_change
 from articles.publishing.store import store_article
 from articles.publishing.transitions import lock, position_at
 from articles.workflow import TRANSITIONS, Transition
@@ -44,6 +45,7 @@ def undo_transition(article: Article, *, transition: Transition, before: StateSn
     require(TRANSITIONS[transition].permission, by, article)
     now = read_database_clock()
     _refuse_if_live(article, transition, now)
+    end_before_next_change(article, now)
     _refuse_past(transition, before, now)
     was_published = article.status == Status.PUBLISHED
     with recorded(Action.UNDONE, article, by=by) as notes:

@@ -34,11 +34,14 @@ from articles.notifications import notify_of_release
 from articles.permissions import require
 from articles.publishing import (
     checked_time,
+    end_before_next_change,
     lock,
     membership,
     position_at,
     refusal_of,
     refuse_past,
+    settle,
+    settle_update,
     store_article,
     store_update,
 )
@@ -82,7 +85,9 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
     """
     with _transition(ReleaseTransition.CHANGE, release, by=by):
         lock(article)
+        settle(article)
         now = read_database_clock()  # it may have gone live while this waited for the lock
+        end_before_next_change(article, now)
         _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
         with recorded(Action.JOINED_RELEASE, article, by=by, release=release) as notes:
@@ -212,7 +217,12 @@ def lock_members(release: Release) -> list[ReleaseMember]:
     list(lock_by_ids(Article, ids).values_list("pk"))
     list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
     lock_versions(release)
-    return loaded_members(release)
+    members, now = loaded_members(release), read_database_clock()
+    articles = [member.article for member in members if member.article is not None]
+    for article in articles:
+        end_before_next_change(article, now)
+    settled = [article for article in articles if settle_update(article)]
+    return loaded_members(release) if settled else members
 
 
 def lock_release(release: Release) -> None:
