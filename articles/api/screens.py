@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Any, cast
 
 from django.contrib import admin
@@ -131,6 +132,7 @@ class ScreenViewSet(ListedScreen):
 @retried
 def delete_on(screen: Any, request: HttpRequest, row: Model) -> None:
     """Delete a row as its screen does, unless something keeps it. Raises `InUse` and `NotAllowed`."""
+    row = copy(row)  # whose deletion takes its key away, which another attempt needs
     if not screen.has_delete_permission(request, row):
         raise NotAllowed
     _shown, _counts, lacking, protected = screen.get_deleted_objects([row], request)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
@@ -91,21 +90,14 @@ class ArticleQuerySet(DatedQuerySet["Article"]):
         """Those that went live last first."""
         return self.order_by(*NEWEST_FIRST)
 
+    @retried
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete them; they are locked before related rows are collected."""
-        return _delete_locked(self.values_list("pk", flat=True), super().delete)
+        """Delete them; they are locked, so that no revision is added between collecting related rows and deleting."""
+        list(lock_by_ids(Article, list(self.values_list("pk", flat=True))).values_list("pk"))
+        return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
-
-
-@retried
-def _delete_locked(
-    article_ids: Iterable[int], delete: Callable[[], tuple[int, dict[str, int]]]
-) -> tuple[int, dict[str, int]]:
-    """Lock the articles, so that no revision is added between collecting related rows and deleting them."""
-    list(lock_by_ids(Article, list(article_ids)).values_list("pk"))
-    return delete()
 
 
 def due_at(now: Instant) -> Q:
@@ -299,8 +291,16 @@ class Article(TextLines, Covered, Dated):
             self.holds(Revision.objects.add(self, Text.of(self)))
 
     def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Delete it; it is locked before related rows are collected."""
-        return _delete_locked([self.pk], partial(super().delete, *args, **options))
+        """Delete it as it is stored; it is locked before related rows are collected."""
+        pk = self.pk
+
+        def attempt() -> tuple[int, dict[str, int]]:
+            self.pk = pk  # an earlier attempt has deleted it
+            with suppress(Article.DoesNotExist):
+                self.refresh_from_db(from_queryset=lock_by_ids(Article, [pk]))
+            return super(Article, self).delete(*args, **options)
+
+        return retried(attempt)()
 
     def holds(self, revision: Revision) -> None:
         """Note that the columns have the text of `revision`."""

@@ -94,9 +94,17 @@ def _join_release(article: Article, by: User) -> None:
     releases.add_member(Release.objects.get(), article=article, by=by)
 
 
+def _delete_by_api(article: Article, by: User) -> None:
+    assert _client(by).delete(f"/api/v1/desk/articles/{article.pk}/").status_code == 204
+
+
 def _delete_in_the_desk(article: Article, by: User) -> None:
     answer = _client(by).post(f"/admin/articles/article/{article.pk}/delete/", {"post": "yes"})
     assert answer.status_code == 302
+
+
+def _delete(article: Article, by: User) -> None:
+    article.delete()
 
 
 def _delete_many(article: Article, by: User) -> None:
@@ -112,7 +120,9 @@ def _delete_many(article: Article, by: User) -> None:
         _shift,
         _schedule_many,
         _join_release,
+        _delete_by_api,
         _delete_in_the_desk,
+        _delete,
         _delete_many,
     ],
 )
@@ -185,3 +195,11 @@ def test_a_front_is_unscheduled_before_its_instant_or_not_at_all(irene: User) ->
     version = make_front(make_article(status=APPROVED), live_from=at)
     with lasting_until(at), pytest.raises(FrontLive):
         fronts.unschedule_version(version, by=irene)
+
+
+def test_a_deletion_records_the_times_that_are_stored(irene: User) -> None:
+    article, at = make_article(status=APPROVED), soon(hours=1)
+    publishing.schedule(Article.objects.get(), by=irene, publish_at=at)
+    pk = article.pk
+    article.delete()
+    assert AuditEntry.objects.get(article_id=pk, action="delete").old_time == at
