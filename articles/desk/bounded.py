@@ -6,8 +6,7 @@ as far as the page needs. An order without an index sorts only the first `COUNT_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -129,7 +128,7 @@ class RetriedScreens(SearchedScreens):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        show = partial(retried(super().changeform_view), request, object_id, form_url, extra_context)
+        show = _retried(super().changeform_view, request, object_id, form_url, extra_context)
         try:
             return show()
         except ArticleError as refusal:
@@ -150,7 +149,19 @@ class RetriedScreens(SearchedScreens):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         try:
-            return retried(super().delete_view)(request, object_id, extra_context)
+            return _retried(super().delete_view, request, object_id, extra_context)()
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+
+def _retried(view: Callable[..., Any], request: HttpRequest, *arguments: Any) -> Callable[[], Any]:
+    """The view as a retried transaction; what an attempt that was rolled back has said is not shown."""
+    said: list[Any] = getattr(messages.get_messages(request), "_queued_messages", [])
+    before = len(said)
+
+    def attempt() -> Any:
+        del said[before:]
+        return view(request, *arguments)
+
+    return retried(attempt)

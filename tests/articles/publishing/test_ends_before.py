@@ -20,6 +20,7 @@ from articles.publishing import bulk, rescan
 from articles.workflow import Transition
 from scheduling.database import read_database_clock
 from scheduling.services import run_due, sweep
+from tests.articles.desk.articles.test_admin import confirmed, form_address, form_of, wall
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_front, soon
 from tests.articles.import_files import run_import, write_lines
 from tests.harness import eventually
@@ -203,3 +204,24 @@ def test_a_deletion_records_the_times_that_are_stored(irene: User) -> None:
     pk = article.pk
     article.delete()
     assert AuditEntry.objects.get(article_id=pk, action="delete").old_time == at
+
+
+def test_a_form_says_only_what_was_stored(irene: User) -> None:
+    article, client = make_article(status=APPROVED), _client(irene)
+    at = soon(seconds=3)
+    publishing.schedule(article, by=irene, publish_at=at)
+    sent = form_of(client, article)
+    with lasting_until(at):
+        page = confirmed(client, form_address(article), {**sent, "publish_at": wall(soon(hours=3)), "_save": "1"})
+    said = [str(one) for one in page.context["messages"]]
+    assert (len(said), said[0][:9]) == (2, "Went live")
+    assert "published" in recorded(article.pk)
+
+
+def test_a_deletion_is_reported_once(irene: User) -> None:
+    article, client = make_article(status=APPROVED), _client(irene)
+    at = soon(seconds=3)
+    publishing.schedule(article, by=irene, publish_at=at)
+    with lasting_until(at):
+        page = client.post(f"/admin/articles/article/{article.pk}/delete/", {"post": "yes"}, follow=True)
+    assert len(page.context["messages"]) == 1
