@@ -42,6 +42,8 @@ _ends = _Ends()
 class Collision(OperationalError):
     """Another transaction wrote the same at the same time; the transaction may succeed when it is run again."""
 
+    trouble = Trouble.LOCKS
+
 
 def is_collision(error: BaseException) -> bool:
     """Whether the transaction may succeed when it is run again."""

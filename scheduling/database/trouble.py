@@ -85,14 +85,14 @@ def trouble_of(error: BaseException) -> Trouble | None:
     """
     # From the first error on: what was raised later may only be its consequence.
     for cause in reversed(list(causes(error))):
+        if isinstance(kind := getattr(cause, "trouble", None), Trouble):
+            return kind
         if isinstance(cause, DatabaseError | InterfaceError) and not isinstance(cause, TransactionManagementError):
             return _database_trouble(cause)
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in _MACHINE):
             return Trouble.MACHINE
         if isinstance(cause, RuntimeError) and "start new thread" in str(cause):
             return Trouble.MACHINE
-        if isinstance(kind := getattr(cause, "trouble", None), Trouble):
-            return kind
     return None
 
 

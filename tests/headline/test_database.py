@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from headline.database import is_serving, is_web, mysql_options
-from scheduling.database import Trouble, trouble_of
+from scheduling.database import Collision, Trouble, trouble_of
 
 GUNICORN = ["/venv/bin/gunicorn", "headline.wsgi"]
 
@@ -70,3 +70,7 @@ def test_mariadb_reads_no_rows_through_a_rowid_filter(arguments: list[str], monk
         cursor.execute("SELECT @@optimizer_switch")
         assert "rowid_filter=off" in cursor.fetchone()[0]
     connection.close()
+
+
+def test_a_collision_is_no_other_trouble_whatever_it_names() -> None:
+    assert {trouble_of(Collision(number)) for number in (3, 1036, 2006)} == {Trouble.LOCKS}  # errors have these, too
