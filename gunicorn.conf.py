@@ -6,6 +6,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from threading import BoundedSemaphore
 
 from gunicorn.glogging import Logger
 
@@ -71,14 +72,24 @@ def post_worker_init(worker):
         worker.handle = _closing(worker.handle)
 
 
+_WAITING_TO_CLOSE = 8
+"""Threads in which to wait; without it, unread bytes of a client may cost it the end of its answer."""
+
+
 def _closing(handle):
     """`handle` that also closes a connection. Gunicorn waits for two seconds until its client goes, in the thread that
     accepts connections: a few clients that stay would hold up all others."""
+    places = BoundedSemaphore(_WAITING_TO_CLOSE)
 
     def handle_and_close(conn):
         is_kept = handle(conn)
         if is_kept is False:
-            conn.close(graceful=True)
+            may_wait = places.acquire(blocking=False)
+            try:
+                conn.close(graceful=may_wait)
+            finally:
+                if may_wait:
+                    places.release()
             conn.close = lambda graceful=False: None  # which Gunicorn calls next, in that thread
         return is_kept
 

@@ -51,6 +51,9 @@ class SlowBodiesMiddleware:
         is_from_socket = "gunicorn.socket" in environ and environ["SERVER_PROTOCOL"].startswith("HTTP/1")
         length = int(environ.get("CONTENT_LENGTH") or 0) if is_from_socket else 0  # which gunicorn has checked
         largest = ENDED_SESSION_BODY if environ.get("PATH_INFO", "").startswith(OF_STAFF) else SMALL_BODY
+        if is_from_socket and (length > largest or "HTTP_TRANSFER_ENCODING" in environ):
+            # Unless it is read to its end, the connection is closed: gunicorn would wait for the rest, in this thread.
+            environ["wsgi.input"].failed = True
         if length > largest:
             environ["wsgi.input"] = _LargerBody(environ["wsgi.input"], length, environ["gunicorn.socket"])
         refused = self._receive(environ, length) if 0 < length <= largest else None
@@ -164,6 +167,7 @@ class _LargerBody(IOBase):
         if len(part) < size:
             raise ConnectionAbortedError
         self._left -= size
+        self._stream.failed = self._left > 0
         return part
 
 

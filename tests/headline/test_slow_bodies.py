@@ -17,6 +17,7 @@ from gunicorn.http.unreader import SocketUnreader  # type: ignore[import-untyped
 
 from articles.limits import SMALL_BODY
 from headline import slow_bodies
+from headline.admission import WAITING
 from headline.slow_bodies import AT_ONCE, STAYING, SlowBodiesMiddleware
 from tests.conftest import Site
 from tests.harness import PATIENCE
@@ -156,6 +157,33 @@ def test_strangers_who_send_forms_without_bodies_stop_neither_pages_nor_the_news
     finally:
         for client in clients:
             client.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("head", [f"Content-Length: {SMALL_BODY + 1}", "Transfer-Encoding: chunked"])
+def test_strangers_whose_bodies_are_not_read_hold_up_no_others(site: Site, head: str) -> None:
+    url = urlsplit(site.url)
+    with ExitStack() as staying:
+        # More than there are threads in which gunicorn would wait for five seconds for each of these bodies.
+        for _number in range(2 * (WAITING + AT_ONCE)):
+            client = staying.enter_context(socket.create_connection((str(url.hostname), url.port or 0), PATIENCE))
+            client.sendall(f"POST /i18n/setlang/ HTTP/1.1\r\nHost: {url.netloc}\r\n{head}\r\n\r\n".encode())
+        began = time.monotonic()
+        assert _status(site, "/healthz") == 200
+        assert time.monotonic() - began < 4
+        assert b" 41" in client.recv(100)
+
+
+def test_a_connection_serves_no_other_request_before_its_body_was_read(pair: Pair) -> None:
+    (client, end), server = pair, Server()
+    client.sendall(bytes(SMALL_BODY + 1))
+    unread = server.ask(end, SMALL_BODY + 1)
+    assert unread.failed
+    (stream,) = server.streams
+    stream.read(SMALL_BODY)
+    assert unread.failed
+    stream.read(1)
+    assert not unread.failed
 
 
 @pytest.mark.django_db(transaction=True)
