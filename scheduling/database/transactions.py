@@ -26,6 +26,7 @@ _MAX_ATTEMPTS = 5
 _PAUSE = 0.02  # seconds at most before the first retry; doubles with each
 _RETRY_FOR = 8.0  # seconds after which a collision is not retried, so that long waiters make room
 
+_COMMIT = timedelta(milliseconds=20)  # that it may take: until then it is not seen
 _NEAR = timedelta(seconds=5)  # within which this process's clock is not asked, but the database's
 
 
@@ -116,7 +117,7 @@ def ends_before(moment: datetime) -> None:
 
 def _refuse_passed() -> None:
     first = min(_ends.moments, default=None)
-    if first is not None and first <= clock.now() + _NEAR and first <= read_database_clock():
+    if first is not None and first <= clock.now() + _NEAR and first <= read_database_clock() + _COMMIT:
         raise Collision(first)
 
 

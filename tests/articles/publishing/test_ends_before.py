@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 
 from articles import fronts, publishing, releases
@@ -18,7 +19,7 @@ from articles.exceptions import ArticleError, FrontLive
 from articles.models import Article, AuditEntry, Release, SensitiveWord
 from articles.publishing import bulk, rescan
 from articles.workflow import Transition
-from scheduling.database import read_database_clock
+from scheduling.database import read_database_clock, transactions
 from scheduling.services import run_due, sweep
 from tests.articles.desk.articles.test_admin import confirmed, form_address, form_of, wall
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_front, soon
@@ -225,3 +226,25 @@ def test_a_deletion_is_reported_once(irene: User) -> None:
     with lasting_until(at):
         page = client.post(f"/admin/articles/article/{article.pk}/delete/", {"post": "yes"}, follow=True)
     assert len(page.context["messages"]) == 1
+
+
+def test_a_commit_may_take_its_time(irene: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    article, at = make_article(status=APPROVED), soon(seconds=2)
+    publishing.schedule(article, by=irene, publish_at=at)
+    refuse, used = transactions._refuse_passed, connections[connection.alias]
+    commit = used._commit
+
+    def refuse_late() -> None:
+        while read_database_clock() < at - timedelta(milliseconds=10):
+            pass
+        refuse()
+
+    def commit_slowly() -> None:
+        sleep(0.015)
+        commit()
+
+    monkeypatch.setattr(transactions, "_refuse_passed", refuse_late)
+    monkeypatch.setattr(used, "_commit", commit_slowly)
+    with suppress(ArticleError):
+        publishing.unschedule(article, by=irene)
+    assert "published" in recorded(article.pk)
