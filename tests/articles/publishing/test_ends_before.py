@@ -131,6 +131,7 @@ def _delete_many(article: Article, by: User) -> None:
 def test_no_change_of_an_article_passes_over_what_readers_saw(
     irene: User, act: Callable[[Article, User], None]
 ) -> None:
+    """R0.4"""
     article = make_article(status=APPROVED)
     at = soon(seconds=2)
     publishing.schedule(article, by=irene, publish_at=at)
@@ -231,7 +232,8 @@ def test_a_deletion_is_reported_once(irene: User) -> None:
 def test_a_commit_may_take_its_time(irene: User, monkeypatch: pytest.MonkeyPatch) -> None:
     article, at = make_article(status=APPROVED), soon(seconds=2)
     publishing.schedule(article, by=irene, publish_at=at)
-    refuse, used = transactions._refuse_passed, connections[connection.alias]
+    used: Any = connections[connection.alias]
+    refuse = transactions._refuse_passed
     commit = used._commit
 
     def refuse_late() -> None:
