@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db import transaction
 
 from articles import publishing, releases
 from articles.audit import Action
 from articles.models import Article, AuditEntry, Correction, Release, ReleaseMember
 from articles.releases.run import date_release
 from articles.task_types import PUBLISH, RELEASE
+from scheduling.database import read_database_clock
 from scheduling.models import TaskInfoLog
 from scheduling.workers.worker import Worker
 from tests.articles.factories import APPROVED, EARLY, approve, make_article, make_editor, make_release, soon
@@ -49,6 +51,18 @@ def test_a_release_that_was_scheduled_for_a_past_time_is_dated_by_that() -> None
     Worker().drain()
     assert Article.objects.get().goes_live_at == Release.objects.get().published_at
     assert Release.objects.filter(published_at__range=(before, soon())).exists()
+
+
+def test_a_release_that_a_person_publishes_is_dated_by_its_commit() -> None:
+    irene = make_editor("irene")
+    release = make_release(make_article("New", status=APPROVED), by=irene)
+    with transaction.atomic():
+        releases.publish_release_now(release, by=irene)
+        written_at = read_database_clock()
+    published_at = Release.objects.values_list("published_at", flat=True).get()
+    assert published_at is not None
+    assert published_at > written_at
+    assert Article.objects.get().goes_live_at == published_at
 
 
 def test_a_release_that_was_rolled_back_before_it_is_dated_stays_as_it_is() -> None:
