@@ -63,7 +63,7 @@ from articles.models.front_series import (
     instant_of_microseconds as instant_of_microseconds,
 )
 from articles.models.image import MODERN as MODERN, Image as Image, ImageUse as ImageUse, as_id as as_id
-from articles.models.note import Note as Note
+from articles.models.note import Note as Note, NoteQuerySet as NoteQuerySet
 from articles.models.notification import (
     Notification as Notification,
     NotificationPreference as NotificationPreference,

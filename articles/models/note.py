@@ -25,6 +25,10 @@ class NoteQuerySet(models.QuerySet["Note"]):
         """Threads that are not resolved."""
         return self.filter(thread__isnull=True, resolved_at__isnull=True)
 
+    def resolved(self) -> Self:
+        """Threads that are resolved."""
+        return self.filter(thread__isnull=True, resolved_at__isnull=False)
+
 
 class Note(models.Model):
     """The first note of a thread, or a reply in one.

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, Q
 from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_annotation
 from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong, TooMany
 from articles.limits import CONTEXT_LENGTH, MOST_NOTES, NOTE_LENGTH, QUOTE_LENGTH
-from articles.models import Article, Note, Notification, as_id
+from articles.models import Article, Note, NoteQuerySet, Notification, as_id
 from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
 from articles.permissions import newsroom, require_newsroom
@@ -28,7 +28,7 @@ ON_ARTICLE = Selector("")
 """The selector of a note that is about no passage."""
 
 
-def threads_of(article: Article) -> QuerySet[Note]:
+def threads_of(article: Article) -> NoteQuerySet:
     """The threads of an article with their replies, oldest first."""
     replies = Note.objects.select_related("author").order_by("created_at", "pk")
     threads = Note.objects.filter(article=article).threads().select_related("author", "resolved_by")
@@ -105,7 +105,7 @@ def resolve_note(note: Note, *, by: Actor) -> None:
 
 @retried
 def reopen_note(note: Note, *, by: Actor) -> None:
-    """Reopen a resolved thread; nothing happens if it is open already. Raises `NotAllowed` and `NoteGone`."""
+    """Reopen a resolved thread; nothing happens if it is open already. Raises `NotAllowed`, `NoteGone`, `TooMany`."""
     _set_resolved(note, Action.REOPEN_NOTE, None, by)
 
 
@@ -136,7 +136,7 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
         if (stored := Note.objects.filter(pk=pk).first()) is not None:
             return _sent_again(stored, note, by)
         note.pk = pk
-    _refuse_many(note.article_id)
+    _refuse_many(note.article_id, note.thread)
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
     note.save(force_insert=True)
@@ -147,9 +147,11 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     return note
 
 
-def _refuse_many(article_id: int) -> None:
-    """Raise `TooMany` if the article has as many notes in open threads as a screen can show."""
+def _refuse_many(article_id: int, thread: Note | None) -> None:
+    """Raise `TooMany` if the article has as many notes in open threads, and in this one, as a screen can show."""
     threads = Q(thread=None, resolved_at=None) | Q(thread__resolved_at=None, thread__isnull=False)
+    if thread is not None:
+        threads |= Q(pk=thread.pk) | Q(thread=thread)
     if Note.objects.filter(threads, article=article_id).count() >= MOST_NOTES:
         raise TooMany(_("An article has at most %(most)d open notes; resolve some first.") % {"most": MOST_NOTES})
 
@@ -168,6 +170,8 @@ def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -
     _lock(first)
     if (first.resolved_at is None) == (moment is None):
         return
+    if moment is None:
+        _refuse_many(first.article_id, first)
     first.resolved_at, first.resolved_by_id = moment, by.pk if moment else None
     first.save(update_fields=["resolved_at", "resolved_by"])
     _record(action, first, by=by)

@@ -25,6 +25,7 @@ from articles.desk.notes.shown import ShownNotes, assignment_of
 from articles.desk.parse import instant
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
+from articles.limits import MOST_NOTES
 from articles.models import Article, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
@@ -33,6 +34,7 @@ from scheduling.database import retried
 OUTSIDE = "notes-form"
 """The id of the form that the controls belong to: the panel of the editor is inside the form of the article."""
 
+_DIGITS = 9  # of the number of a page
 
 _ARTICLES = Article.objects.select_related("update__draft", "owner")
 
@@ -108,17 +110,15 @@ class NoteScreens(ModelAdmin):
             "title": _("Notes"),
             "opts": self.model._meta,
             "article": article,
-            **notes_context(request, article, is_whole=True),
+            **notes_context(request, article, page=_page(request) or 1),
         }
         return TemplateResponse(request, "articles/desk/notes/page.html", context, status=status)
 
 
-def notes_context(
-    request: HttpRequest, article: Article, *, body: str | None = None, is_whole: bool = False
-) -> dict[str, Any]:
+def notes_context(request: HttpRequest, article: Article, *, body: str | None = None, page: int = 0) -> dict[str, Any]:
     """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was typed without a script."""
     typed = request.POST if "do" in request.POST else None
-    shown = ShownNotes(article, request.user, body=body, typed=typed, is_whole=is_whole)
+    shown = ShownNotes(article, request.user, body=body, typed=typed, page=page)
     assignment = AssignmentForm(instance=article) if shown.may_assign else None
     return {"notes": shown, "assignment": assignment, "return_to": request.get_full_path()}
 
@@ -185,8 +185,8 @@ def _is_script(request: HttpRequest) -> bool:
 
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
-    whole, kept = "whole" in request.GET, frozenset(request.GET.getlist("keep"))
-    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, is_whole=whole, kept=kept)
+    kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:MOST_NOTES]) if pk}
+    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, page=_page(request), kept=kept)
     if request.method == "GET" and request.GET.get("version") == shown.version:
         return HttpResponse(status=204)
     parts = {name: render_to_string(f"articles/desk/notes/{name}.html", {"notes": shown}, request) for name in _PARTS}
@@ -195,6 +195,12 @@ def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
 
 
 _PARTS = ("threads", "owner")
+
+
+def _page(request: HttpRequest) -> int:
+    """The page of the screen of the notes; 0 if none is asked for."""
+    asked = request.GET.get("page", "")
+    return int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < _DIGITS else 0
 
 
 def _back(request: HttpRequest, article: Article) -> HttpResponse:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.core.paginator import Page, Paginator
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -24,6 +25,9 @@ from scheduling.database import read_database_clock
 
 SHOWN_BESIDE = 20
 """Threads beside a text; the screen of the notes has all."""
+
+RESOLVED_ON_PAGE = 50
+"""Resolved threads on a page of that screen, as any number may be resolved; it has all open ones."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class ShownNotes:
     """The notes and the assignment of an article, as `by` sees them.
 
     `body` is the text in which passages are searched, by default the newest. `typed` is the submitted form and
-    `problem` what is wrong with it. `is_whole` shows all threads, not only the newest ones and those of
-    which `kept` has the ids.
+    `problem` what is wrong with it. `page` is that of the screen of the notes; 0 stands for the newest threads and
+    those of which `kept` has the ids.
     """
 
     article: Article
@@ -70,29 +74,41 @@ class ShownNotes:
     body: str | None = None
     typed: Any = None
     problem: str = ""
-    is_whole: bool = False
-    kept: Collection[str] = ()
+    page: int = 0
+    kept: Collection[UUID] = ()
     new_id: UUID = field(default_factory=uuid4)
 
     @cached_property
+    def resolved_page(self) -> Page[Note]:
+        """Some of the resolved threads, the last resolved one first."""
+        resolved = threads_of(self.article).resolved().order_by("-resolved_at", "-pk")
+        return Paginator(resolved, RESOLVED_ON_PAGE).get_page(self.page or 1)
+
+    @cached_property
     def _rows(self) -> list[Note]:
-        return list(threads_of(self.article))
+        """Open threads, some of the resolved ones, and the kept ones, oldest first."""
+        threads = threads_of(self.article)
+        rows = {row.pk: row for row in [*threads.unresolved(), *self.resolved_page]}
+        if others := {*self.kept} - rows.keys():
+            rows |= threads.in_bulk(others)
+        return sorted(rows.values(), key=lambda row: (row.created_at, row.pk))
 
     @cached_property
     def threads(self) -> list[Thread]:
         """The threads shown, oldest first; open ones go before resolved ones where not all are."""
         rows = self._rows
-        if not self.is_whole:
+        if not self.page:
             newest = sorted(rows, key=_last_written)[-SHOWN_BESIDE:]
-            rows = [row for row in rows if row in newest or str(row.pk) in self.kept]
+            rows = [row for row in rows if row in newest or row.pk in self.kept]
         users = mentioned_users(note.text for first in rows for note in [first, *first.replies.all()])
         text = SearchedText(plain_text(self._body)) if any(row.quote for row in rows) else None
         return [self._thread(row, users, text) for row in rows]
 
     @property
     def total(self) -> int:
-        """Number of all threads, if not all are shown; else 0."""
-        return len(self._rows) if len(self.threads) < len(self._rows) else 0
+        """Number of all threads, if a screen has those that are not shown here; else 0."""
+        total = self.count + self.resolved_count
+        return 0 if self.page or len(self.threads) == total else total
 
     @property
     def unresolved(self) -> list[Thread]:
@@ -112,7 +128,7 @@ class ShownNotes:
     @property
     def resolved_count(self) -> int:
         """Number of resolved threads."""
-        return len(self._rows) - self.count
+        return self.resolved_page.paginator.count
 
     @property
     def passages(self) -> list[dict[str, str]]:
@@ -133,9 +149,8 @@ class ShownNotes:
         """Differs after any change of what is shown."""
         notes = [note for first in self._rows for note in [first, *first.replies.all()]]
         states = [(str(note.pk), note.changed_at, note.resolved_at, named(note.author)) for note in notes]
-        return sha256(repr((states, self.assigned, self.is_late, newest_number(self.article))).encode()).hexdigest()[
-            :16
-        ]
+        shown = states, self.resolved_count, self.assigned, self.is_late, newest_number(self.article)
+        return sha256(repr(shown).encode()).hexdigest()[:16]
 
     @property
     def is_late(self) -> bool:
@@ -161,7 +176,7 @@ class ShownNotes:
             "address": self.address,
             "user": self.by.pk,
             "signIn": reverse("admin:login"),
-            "whole": self.is_whole,
+            "page": self.page,
             "version": self.version,
             "passages": self.passages,
             "people": [{"username": names[pk], "name": name} for pk, name in named_apart(people).items()],

@@ -233,6 +233,10 @@ def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
     notes.resolve_note(thread, by=author)
     notes.add_note(article, by=author, text="Three")
     assert Note.objects.count() == 3
+    with pytest.raises(TooMany):
+        notes.reply(thread, by=author, text="Four")  # though it is resolved
+    with pytest.raises(TooMany):
+        notes.reopen_note(thread, by=author)
 
 
 def test_notes_are_deleted_with_their_article_and_stay_when_their_author_leaves(

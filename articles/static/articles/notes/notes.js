@@ -253,7 +253,7 @@ const isWritten = (thread) => thread.contains(document.activeElement) || [...thr
 
 const request = (options, query = {}) => {
     const kept = [...root.querySelectorAll(".note-thread")].filter(isWritten).map(({ id }) => ["keep", id.slice("note-".length)]);
-    const asked = new URLSearchParams([...(config.whole ? [["whole", ""]] : []), ...kept, ...Object.entries(query)]);
+    const asked = new URLSearchParams([...(config.page ? [["page", config.page]] : []), ...kept, ...Object.entries(query)]);
     return fetch(`${config.address}?${asked}`, { headers: { Accept: "application/json" }, ...options });
 };
 

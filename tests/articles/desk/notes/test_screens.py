@@ -117,8 +117,35 @@ def test_the_newest_threads_stand_beside_the_form_and_all_on_their_screen(
     assert (sorted(shown(screen)), "Show all" in screen) == (whole, False)
     beside = load(client, article).json()
     assert (shown(beside["threads"]), beside["count"], len(beside["passages"])) == (newest, 23, SHOWN_BESIDE)
-    asked = client.get(address(article), {"whole": ""}, headers={"Accept": "application/json"}).json()
+    asked = client.get(address(article), {"page": "1"}, headers={"Accept": "application/json"}).json()
     assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (whole, True)
+
+
+def test_resolved_threads_are_shown_by_pages(
+    client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.desk.notes.shown.RESOLVED_ON_PAGE", 2)
+    threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(6)]
+    for thread in threads[:5]:
+        notes.resolve_note(thread, by=alice)
+
+    def shown(text: str) -> list[int]:
+        return [number for number in range(6) if f"n{number}n<" in text]
+
+    pages = {number: client.get(address(article), {"page": number}).text for number in (1, 2, 3)}
+    assert {number: shown(text) for number, text in pages.items()} == {1: [3, 4, 5], 2: [1, 2, 5], 3: [0, 5]}
+    assert all("Resolved (5)" in text for text in pages.values())
+    assert ('href="?page=3"' in pages[2], 'href="?page=4"' in pages[3]) == (True, False)
+    beside = load(client, article)
+    assert ("Show all 6 notes" in beside.json()["threads"], shown(beside.json()["threads"])) == (True, [3, 4, 5])
+    asked = client.get(address(article), {"page": "3"}, headers={"Accept": "application/json"}).json()
+    assert shown(asked["threads"]) == [0, 5]
+    for odd in ("0", "-1", "9" * 30, "x", "²"):
+        assert client.get(address(article), {"page": odd}).status_code == 200
+    asking = {"version": beside.json()["version"]}
+    assert client.get(address(article), asking, headers={"Accept": "application/json"}).status_code == 204
+    notes.reopen_note(threads[0], by=alice)
+    assert client.get(address(article), asking, headers={"Accept": "application/json"}).status_code == 200
 
 
 def test_a_thread_with_a_new_reply_stands_beside_the_form(client: Client, article: Article, alice: User) -> None:
