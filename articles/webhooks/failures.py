@@ -31,7 +31,7 @@ _APART = 12 * _HOURS  # between two failures that count as lasting
 
 
 @dataclass
-class Health:
+class EndpointChange:
     """What becomes of an endpoint after some answers."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -52,11 +52,11 @@ def _asked(answer: Reply) -> timedelta:
     return min(timedelta(seconds=answer.retry_after), _LONGEST_WAIT)
 
 
-def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> Health:
+def health(endpoint: Endpoint, answers: Sequence[Reply], now: datetime) -> EndpointChange:
     """What becomes of an endpoint after these answers, in their order."""
-    outcome = Health()
+    outcome = EndpointChange()
     if any(answer.code == 410 for answer in answers):
-        return Health({"enabled": False, "paused_because": "gone"}, mail="gone")
+        return EndpointChange({"enabled": False, "paused_because": "gone"}, mail="gone")
     if not answers:
         return outcome
     if wait := max(map(_asked, answers)):
