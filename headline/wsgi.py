@@ -13,6 +13,7 @@ from django.core.wsgi import get_wsgi_application
 
 from headline.admission import ReadersAdmission, threads
 from headline.api.wire import ApiMiddleware
+from headline.frames import with_room
 from headline.request_id import RequestIdMiddleware
 from headline.slow_bodies import SlowBodiesMiddleware
 from headline.telemetry import start_tracing
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "headline.settings")
 start_tracing(settings.OTEL_ENDPOINT)
-application: WSGIApplication = get_wsgi_application()
+application: WSGIApplication = with_room(get_wsgi_application())
 
 if settings.REDIS_CACHE_URL:
     from articles.cache import CacheMiddleware  # the package needs a Django that is set up

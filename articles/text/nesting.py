@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -102,10 +102,10 @@ _DROPPED = "<!>"  # an empty comment: without it, the text around it could becom
 @lru_cache(maxsize=4)  # the editor's checks, its form and a preview read the same text, one after the other
 def limit_nesting(html: str) -> str:
     """`html` without tags that are too deep, unknown or end nothing; all text stays, but that of scripts."""
-    return html if html.count("<") <= _FEW else "".join(_Limiter().parts(html))
+    return html if html.count("<") <= _FEW else _Limiter().limit(html)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Element:
     """An open element. One that has ended stays open until the blocks in it are closed."""
 
@@ -114,65 +114,69 @@ class _Element:
 
 
 class _Limiter:
-    """Follows the open elements."""
+    """Follows the open elements, and collects the text and the tags that stay, and implied end tags."""
 
     def __init__(self) -> None:
         self._open: list[_Element] = []
         self._count: Counter[str] = Counter()  # of open elements by name
         self._dropped: Counter[str] = Counter()
+        self._parts: list[str] = []
 
-    def parts(self, html: str) -> Iterator[str]:
-        """The text and the tags that stay, and implied end tags."""
-        place = 0
+    def limit(self, html: str) -> str:
+        """What stands for `html`."""
+        place, write = 0, self._parts.append
         while found := _TOKEN.search(html, place):
-            yield html[place : found.start()]
+            write(html[place : found.start()])
             if not self._open and not self._dropped and (flat := _FLAT.match(html, found.start())):
-                yield flat[0]
+                write(flat[0])
                 place = flat.end()
                 continue
             place, name, is_end = found.end(), _name(found), bool(found["end"])
             if name in _TEXT and not is_end:
                 end = _END_OF[name].search(html, place)
                 start, place = place, end.start() if end else len(html)
-                yield _without_tags(name, html[start:place])
+                write(_without_tags(name, html[start:place]))
+            elif is_end:
+                self._end(name)
             else:
-                yield from self._end(name) if is_end else self._start(name, found[0])
-        yield html[place:]
+                self._start(name, found[0])
+        write(html[place:])
+        return "".join(self._parts)
 
-    def _start(self, name: str, tag: str) -> Iterator[str]:
-        """What stands for a start tag."""
+    def _start(self, name: str, tag: str) -> None:
+        """Write what stands for a start tag."""
         if name not in _KNOWN or (name in _IN_TABLES and not self._count["table"]):
-            yield _DROPPED
+            self._parts.append(_DROPPED)
             return
-        yield from self._close_before(name)
+        self._close_before(name)
         if name in _VOID or name in _COLUMNS:
-            yield tag
+            self._parts.append(tag)
         elif len(self._open) >= HTML_DEPTH or (name == "a" and self._count["a"]):
             self._dropped[name] += 1
-            yield _DROPPED
+            self._parts.append(_DROPPED)
         else:
-            yield tag
+            self._parts.append(tag)
             self._push(name)
 
-    def _close_before(self, name: str) -> Iterator[str]:
+    def _close_before(self, name: str) -> None:
         """End what the standard ends before it opens this element."""
         if name in _IN_TABLES:
-            yield from self._close_in_table(_PARENTS.get(name, _TABLE))
+            self._close_in_table(_PARENTS.get(name, _TABLE))
         if name in _ITEMS:
-            yield from self._close(self._find(_ITEMS[name], within=_AROUND_ITEMS))
+            self._close(self._find(_ITEMS[name], within=_AROUND_ITEMS))
         if name in _CLOSES_PARAGRAPH and self._count["p"]:
-            yield from self._close(self._find(_PARAGRAPH, within=_SCOPE))
+            self._close(self._find(_PARAGRAPH, within=_SCOPE))
         if name in _HEADINGS and self._open and self._open[-1].name in _HEADINGS:
-            yield from self._close(len(self._open) - 1)
+            self._close(len(self._open) - 1)
         if name == "a" and self._count["a"]:
-            yield from self._close(self._find(_LINK, within=_BLOCKS))
+            self._close(self._find(_LINK, within=_BLOCKS))
         if name == "table" and self._is_between_rows():
-            yield from self._close(self._find(_TABLE))
+            self._close(self._find(_TABLE))
 
-    def _close_in_table(self, parents: list[str]) -> Iterator[str]:
+    def _close_in_table(self, parents: list[str]) -> None:
         """End what is open in the innermost table, but not these parents of what comes, and add implied ones."""
         place = self._find(parents if "tbody" not in parents else {*parents, *_ROW_GROUPS})
-        yield from self._close(None if place is None else place + 1)
+        self._close(None if place is None else place + 1)
         found = self._open[-1].name
         missing = parents[parents.index("tbody" if found in _ROW_GROUPS else found) + 1 :]
         for name in missing:
@@ -187,45 +191,48 @@ class _Limiter:
         place = self._find(_PARTS_OR_TABLE) if self._count["table"] else None
         return place is not None and self._open[place].name not in {"caption", *_CELLS}
 
-    def _end(self, name: str) -> Iterator[str]:
-        """What stands for an end tag; one that ends nothing is dropped."""
+    def _end(self, name: str) -> None:
+        """Write what stands for an end tag; one that ends nothing is dropped."""
         if name in _COLUMNS:
-            yield f"</{name}>"
+            self._parts.append(f"</{name}>")
         elif self._dropped[name]:
             self._dropped[name] -= 1
-            yield _DROPPED
+            self._parts.append(_DROPPED)
         elif name in _PHRASES:
-            yield from self._end_phrase(name)
+            self._end_phrase(name)
         else:
             place = self._find(_HEADINGS if name in _HEADINGS else (name,), within=_AROUND.get(name, _SCOPE))
-            yield _DROPPED if place is None else ""
-            yield from self._close(place)
+            if place is None:
+                self._parts.append(_DROPPED)
+            self._close(place)
 
-    def _end_phrase(self, name: str) -> Iterator[str]:
+    def _end_phrase(self, name: str) -> None:
         place = self._find((name,)) if self._count[name] else None
         if place is None:
-            yield _DROPPED
+            self._parts.append(_DROPPED)
         elif _BLOCKS.isdisjoint(element.name for element in self._open[place:]):
-            yield from self._close(place)
+            self._close(place)
         else:
             self._open[place].has_ended = True
-            yield _DROPPED
+            self._parts.append(_DROPPED)
 
     def _find(self, names: Collection[str], *, within: Collection[str] = ()) -> int | None:
         """The innermost of these open elements, unless one of `within` is in between."""
-        for place in range(len(self._open) - 1, -1, -1):
-            if self._open[place].name in names:
+        place = len(self._open)
+        for element in reversed(self._open):
+            place -= 1
+            if element.name in names:
                 return place
-            if self._open[place].name in within:
+            if element.name in within:
                 return None
         return None
 
-    def _close(self, place: int | None) -> Iterator[str]:
-        """The end tags of the elements from this place on, if there is one."""
+    def _close(self, place: int | None) -> None:
+        """Write the end tags of the elements from this place on, if there is one."""
         while place is not None and (len(self._open) > place or (self._open and self._open[-1].has_ended)):
             name = self._open.pop().name
             self._count[name] -= 1
-            yield f"</{name}>"
+            self._parts.append(f"</{name}>")
 
 
 def _name(tag: re.Match[str]) -> str:

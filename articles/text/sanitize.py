@@ -130,7 +130,7 @@ _TRANSPARENT = {"article", "aside", "center", "div", "fieldset", "footer", "form
 """Blocks around others, between which text may stand."""
 
 _SHOWN = re.compile(r"<(?:img|iframe|object|embed|input|hr)\b|(?:^|>)[^<]*[^<\s][^<]*(?:<|$)", re.IGNORECASE)
-_BREAK = re.compile(r"</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b", re.IGNORECASE)
+_BREAK = re.compile(r"(?=</?(?:address|br|dd|div|dt|figcaption|figure|h[1-6]|hr|li|p|pre|td|th|tr)\b)", re.IGNORECASE)
 _BETWEEN_TAGS = re.compile(r"(?<=>)\s++(?=<)")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")  # begins with a fixed character, which is found much faster
 
@@ -207,7 +207,7 @@ def _players_in(body: str) -> set[str]:
 
 def plain_text(body: str) -> str:
     """The text of a body without markup, with line ends between blocks."""
-    return html.unescape(nh3.clean(_BREAK.sub(r"\n\g<0>", limit_nesting(body)), tags=set()))
+    return html.unescape(nh3.clean(_BREAK.sub("\n", limit_nesting(body)), tags=set()))
 
 
 def add_paragraphs(text: str) -> str:
