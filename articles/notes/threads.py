@@ -167,6 +167,7 @@ def _sent_again(stored: Note, note: Note, by: Actor) -> Note:
 def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -> None:
     require_newsroom(by)
     first = note.thread or note
+    _lock_article(first.article_id)  # or two threads that are reopened at once would not count each other
     _lock(first)
     if (first.resolved_at is None) == (moment is None):
         return
