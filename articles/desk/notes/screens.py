@@ -22,7 +22,7 @@ from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
 from articles.desk.notes.shown import ShownNotes, assignment_of
-from articles.desk.parse import instant
+from articles.desk.parse import instant, number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
 from articles.limits import MOST_NOTES
@@ -33,8 +33,6 @@ from scheduling.database import retried
 
 OUTSIDE = "notes-form"
 """The id of the form that the controls belong to: the panel of the editor is inside the form of the article."""
-
-_DIGITS = 9  # of the number of a page
 
 _ARTICLES = Article.objects.select_related("update__draft", "owner")
 
@@ -110,7 +108,7 @@ class NoteScreens(ModelAdmin):
             "title": _("Notes"),
             "opts": self.model._meta,
             "article": article,
-            **notes_context(request, article, page=_page(request) or 1),
+            **notes_context(request, article, page=number_or_zero(request.GET.get("page", "")) or 1),
         }
         return TemplateResponse(request, "articles/desk/notes/page.html", context, status=status)
 
@@ -186,7 +184,9 @@ def _is_script(request: HttpRequest) -> bool:
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
     kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:MOST_NOTES]) if pk}
-    shown = ShownNotes(_ARTICLES.get(pk=article.pk), request.user, page=_page(request), kept=kept)
+    shown = ShownNotes(
+        _ARTICLES.get(pk=article.pk), request.user, page=number_or_zero(request.GET.get("page", "")), kept=kept
+    )
     if request.method == "GET" and request.GET.get("version") == shown.version:
         return HttpResponse(status=204)
     parts = {name: render_to_string(f"articles/desk/notes/{name}.html", {"notes": shown}, request) for name in _PARTS}
@@ -195,12 +195,6 @@ def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
 
 
 _PARTS = ("threads", "owner")
-
-
-def _page(request: HttpRequest) -> int:
-    """The page of the screen of the notes; 0 if none is asked for."""
-    asked = request.GET.get("page", "")
-    return int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < _DIGITS else 0
 
 
 def _back(request: HttpRequest, article: Article) -> HttpResponse:
