@@ -157,6 +157,7 @@ class RetriedScreens(SearchedScreens):
 
 def _retried(view: Callable[..., Any], request: HttpRequest, *arguments: Any) -> Callable[[], Any]:
     """The view as a retried transaction; what an attempt that was rolled back has said is not shown."""
+    # Django has no name of its own for what is said and not stored yet.
     said: list[Any] = getattr(messages.get_messages(request), "_queued_messages", [])
     before = len(said)
 
