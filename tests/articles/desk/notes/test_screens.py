@@ -140,6 +140,10 @@ def test_resolved_threads_are_shown_by_pages(
     assert ("Show all 6 notes" in beside.json()["threads"], shown(beside.json()["threads"])) == (True, [3, 4, 5])
     asked = client.get(address(article), {"page": "3"}, headers={"Accept": "application/json"}).json()
     assert shown(asked["threads"]) == [0, 5]
+    assert f'action="{address(article)}?page=3"' in pages[3]
+    reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
+    make_user("tagger", "change_tag")
+    assert ">@tagger my long text<" in client.post(f"{address(article)}?page=3", reply).text  # which is refused
     for odd in ("0", "-1", "9" * 30, "x", "²"):
         assert client.get(address(article), {"page": odd}).status_code == 200
     asking = {"version": beside.json()["version"]}
