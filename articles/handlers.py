@@ -54,7 +54,7 @@ from articles.task_types import (
 )
 from articles.webhooks import mail_owner, prune_events, send_events as send_events  # a companion of workers
 from articles.workflow import TRANSITIONS, Transition
-from scheduling.database import clock, lock_by_ids, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 from scheduling.log_fields import of_ids, of_task
 from scheduling.registry import Drop, Fail, Postpone, Verdict, handler, reconciler
 
@@ -280,9 +280,10 @@ def purge_proxies(tasks: Sequence[TaskInfo]) -> Mapping[int, Verdict]:
     An unreachable cache is tried each second: when it is back, it serves the outdated responses again.
     """
     verdicts: dict[int, Verdict] = {}
+    now = read_database_clock()
     for task in tasks:
         wanted = dict(task.parameters or {})
-        is_last = clock.now() - task.promised_at >= MAX_TTL  # the responses have expired by themselves
+        is_last = now - task.promised_at >= MAX_TTL  # the responses have expired by themselves
         is_repeated = (task.task_id, task.version) in _postponed_purges and not is_last
         try:
             run_purge(wanted["articles"], wanted["tags"], is_repeated=is_repeated)

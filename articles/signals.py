@@ -54,7 +54,7 @@ from articles.review import discard_changes, record_words
 from articles.task_types import RELEASE
 from articles.webhooks import pause_without
 from articles.workflow import Transition
-from scheduling.database import clock, database_clock_set, read_database_clock
+from scheduling.database import database_clock_set, read_database_clock
 from scheduling.services import cancel_keys
 
 
@@ -117,9 +117,10 @@ def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
     With the other members of its release, which would fail without it, although readers see them.
     """
     settle(instance)
-    end_before_next_change(instance, clock.now())
-    if instance.is_waiting and instance.seen_since(clock.now()):
-        follow_clock(instance, read_database_clock())
+    now = read_database_clock()
+    end_before_next_change(instance, now)
+    if instance.is_waiting and instance.seen_since(now):
+        follow_clock(instance, now)
 
 
 @receiver(pre_delete, sender=Channel)

@@ -6,9 +6,10 @@ compares what readers see (`articles.distribution.sequencer`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db.models import Case, F, OuterRef, QuerySet, Subquery, Value, When
@@ -22,11 +23,11 @@ from articles.workflow import ReleaseTransition, Transition
 from scheduling.database import (
     Statement,
     among,
-    clock,
     database_now,
     insert_for_each,
     insert_rows,
     insert_statement,
+    read_database_clock,
     unless_there,
     write_for,
 )
@@ -90,6 +91,7 @@ def events_of(
 
     A release says when it was planned, and since when readers have seen it.
     """
+    present = cache(read_database_clock)  # only if one has a time
     found = [
         NewEvent(
             kind,
@@ -100,7 +102,7 @@ def events_of(
             happened_at,
         )
         for entry, article in zip(entries, articles, strict=True)
-        if (kind := _kind_of(entry, article)) is not None
+        if (kind := _kind_of(entry, article, present)) is not None
     ]
     return _with_corrections(found)
 
@@ -112,7 +114,7 @@ def event_of_release(action: str, release: Release) -> list[NewEvent]:
     return [NewEvent(kind, release.pk, planned_at=release.publish_at, happened_at=since)] if kind else []
 
 
-def _kind_of(entry: AuditEntry, article: Article) -> Event.Kind | None:
+def _kind_of(entry: AuditEntry, article: Article, present: Callable[[], datetime]) -> Event.Kind | None:
     if kind := _BY_ACTION.get(entry.action):
         return kind
     was_live, is_live = (status == Status.PUBLISHED for status in (entry.old_status, entry.new_status))
@@ -120,10 +122,10 @@ def _kind_of(entry: AuditEntry, article: Article) -> Event.Kind | None:
         return Kind.RETRACTED
     if entry.action in _REVERSING and was_live != is_live:
         return Kind.UNPUBLISHED if was_live else Kind.REPUBLISHED
-    return _kind_of_schedule(entry, article)
+    return _kind_of_schedule(entry, article, present)
 
 
-def _kind_of_schedule(entry: AuditEntry, article: Article) -> Event.Kind | None:
+def _kind_of_schedule(entry: AuditEntry, article: Article, present: Callable[[], datetime]) -> Event.Kind | None:
     """Whether an approved article has another time, or has lost it; that it goes live at once is another event."""
     waits = {status.value for status in Status.waiting()}
     before, after = entry.details.get("embargo_until", [article.embargo_until] * 2)
@@ -132,7 +134,7 @@ def _kind_of_schedule(entry: AuditEntry, article: Article) -> Event.Kind | None:
     if old == new:
         return None
     if new is not None:
-        return Kind.SCHEDULED if new > clock.now() else None
+        return Kind.SCHEDULED if new > present() else None
     return Kind.UNSCHEDULED if entry.new_status != Status.PUBLISHED else None
 
 

@@ -13,7 +13,7 @@ from articles.cache.cdn import purge_cdn, schedule_cdn_purge, schedule_missed_pu
 from articles.cache.tags import SITE, tags_of
 from articles.cache.ttl import MAX_TTL
 from articles.cache.versions import invalidate
-from scheduling.database import clock
+from scheduling.database import read_database_clock
 
 _MAX_ARTICLES = 100
 """More articles than this are on so many pages that rebuilding all responses is cheaper than looking up the tags."""
@@ -52,7 +52,7 @@ def purge_tags(*tags: str) -> None:
 
 def purge_before(moment: datetime | None) -> None:
     """After the commit, invalidate the responses that are cached until after `moment`, which is a new next change."""
-    if moment is not None and moment < clock.now() + MAX_TTL + _SKEW:
+    if moment is not None and moment < read_database_clock() + MAX_TTL + _SKEW:
         purge_tags(SITE)
 
 

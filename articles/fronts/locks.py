@@ -44,7 +44,7 @@ def unlive(version: FrontVersion) -> datetime:
     if version.is_live_at(now + NOTICE) or _is_released_at(version, now + NOTICE):
         raise FrontLive
     if version.live_from is not None and version.live_from > now:
-        ends_before(version.live_from)
+        ends_before(version.live_from, now)
     return now
 
 

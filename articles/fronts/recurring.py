@@ -174,7 +174,7 @@ def _change(version: FrontVersion, rule: Recurrence, now: datetime) -> None:
     if added := sorted(set(instants).difference(stored)):
         refuse_taken(version, added)
     for at in [at for at in stored if at > since][:1]:
-        ends_before(at)
+        ends_before(at, now)
     version.repeats, version.live_from = rule.as_json(), instants[0] if is_new else first
     version.save(update_fields=["repeats", "live_from", "updated_at"])
     store_occurrences(version, [*(at for at in stored if at <= since), *instants])

@@ -23,7 +23,6 @@ from scheduling.database import (
     NewId,
     Statement,
     among,
-    clock,
     compiled_for,
     database_now,
     delete_by_ids,
@@ -96,7 +95,7 @@ def notify_authors_of_due(action: str, article_ids: Collection[int]) -> None:
     if len(article_ids) <= _AT_THE_SAME_TIME:
         notify_authors(action, article_ids)
         return
-    ids, soon = sorted(article_ids), clock.now() + _SOON
+    ids, soon = sorted(article_ids), read_database_clock() + _SOON
     for start in range(0, len(ids), _AT_ONCE):
         parameters = {"action": action, "articles": ids[start : start + _AT_ONCE]}
         add_task(NOTIFY, execute_time=soon, parameters=parameters)

@@ -79,7 +79,7 @@ def end_before_next_change(article: Article, now: datetime) -> None:
     """
     for moment in (article.goes_live_at if article.is_waiting else None, article.unpublish_at):
         if moment is not None and moment > now:
-            ends_before(moment)
+            ends_before(moment, now)
 
 
 def _remember(article: Article, **stored: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from articles.cache import SITE, purge_articles, purge_before, purge_tags, schedule_purge
@@ -24,7 +25,7 @@ from articles.models import Alert, Article, ImageUse, Update
 from articles.publishing.reconcile import sync_tasks, sync_tasks_of
 from articles.publishing.times import TIMES, checked_time
 from articles.search import index_stored
-from scheduling.database import clock, database_now
+from scheduling.database import database_now
 
 SHOWN_STATUSES = frozenset(
     {*Article.Status.visible(), Article.Status.RETRACTED}
@@ -43,19 +44,20 @@ class StoredChange:
     created: bool
     fields: frozenset[str]
     old_status: int
-    hides: bool  #: maybe, at once or later, what readers saw before, by the clock: it goes live without being recorded
+    old_time: datetime | None
 
     @classmethod
     def of(cls, article: Article, *, created: bool, loaded: Mapping[str, Any]) -> Self:
         """The changes of a saved article since it had the values `loaded`."""
-        fields, status = article.changed_fields(since=loaded), loaded.get("status", article.status)
-        hides = not created and bool(_HIDING & fields) and _was_live(status, loaded.get("publish_at"))
-        return cls(created, fields, status, hides)
+        status = loaded.get("status", article.status)
+        return cls(created, article.changed_fields(since=loaded), status, loaded.get("publish_at"))
 
-
-def _was_live(status: int, due: datetime | None) -> bool:
-    is_due = status in Article.Status.visible() and due is not None and due <= clock.now()
-    return status == Article.Status.PUBLISHED or is_due
+    def hides(self, now: datetime) -> bool:
+        """Maybe, at once or later, what readers saw before, by the clock: it goes live without being recorded."""
+        if self.created or not _HIDING & self.fields:
+            return False
+        due = self.old_time if self.old_status in Article.Status.visible() else None
+        return self.old_status == Article.Status.PUBLISHED or (due is not None and due <= now)
 
 
 def store_article(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
@@ -96,6 +98,9 @@ def follow(article: Article, change: StoredChange) -> None:
     alert = Exists(Alert.objects.filter(article=OuterRef("pk")))
     stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
     now = stored.now.replace(tzinfo=UTC)
+    cleared_at: Any = article.cleared_at
+    if isinstance(cleared_at, Combinable):  # as a save by other code writes it
+        article.cleared_at = stored.cleared_at
     if not _UPDATE.is_cached(article):
         _UPDATE.set_cached_value(article, stored.pending_update)
         if stored.pending_update is not None:
@@ -107,16 +112,16 @@ def follow(article: Article, change: StoredChange) -> None:
     if has_other_images and (stored.uses_images or stored.cover or stored.images):
         update_uses([article.pk])
     everywhere = stored.has_alert and Alert.objects.filter(article=article.pk).sync_open(now) > 0
-    _invalidate(article, change, everywhere=everywhere)
+    _invalidate(article, change, now, everywhere=everywhere)
 
 
-def _invalidate(article: Article, change: StoredChange, *, everywhere: bool) -> None:
+def _invalidate(article: Article, change: StoredChange, now: datetime, *, everywhere: bool) -> None:
     """The pages that show the article; all pages, if it was in other lists before, or `everywhere`."""
     if SHOWN_STATUSES & {article.status, change.old_status}:
         # The lists that showed it before are not known any more, so all pages are invalidated.
         moved = not change.created and LIST_FIELDS & change.fields
         purge_tags(SITE) if moved or everywhere else purge_articles([article.pk])
-    if change.hides:
+    if change.hides(now):
         # By a task of this transaction, too: what readers may no longer see must not stay because this process died.
         schedule_purge(articles=[article.pk], tags=[SITE] if everywhere else [])
 

@@ -125,8 +125,8 @@ def settle_update(article: Article) -> bool:
     update = article.pending_update
     if update is None or update.approved_id is None or update.publish_at is None:
         return False
-    if update.publish_at > read_database_clock():
-        ends_before(update.publish_at)
+    if update.publish_at > (now := read_database_clock()):
+        ends_before(update.publish_at, now)
         return False
     update.article = article
     _store_updated([update], {article.pk: article})

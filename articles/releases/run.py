@@ -67,7 +67,7 @@ def settle_release(release: Release, now: datetime) -> None:
     if release.status != Release.Status.SCHEDULED or release.publish_at is None:
         return
     if release.publish_at > now:
-        ends_before(release.publish_at)
+        ends_before(release.publish_at, now)
         return
     list(lock_by_ids(Article, _member_ids(release)).values_list("pk"))
     list(lock_by_ids(ReleaseMember, release.members.values_list("pk", flat=True)).values_list("pk"))
@@ -81,8 +81,8 @@ def settle_release_of(article: Article) -> bool:
     release_id, moment = held.values_list("release", "release__publish_at").first() or (None, None)
     if release_id is None or moment is None:
         return False
-    if moment > read_database_clock():
-        ends_before(moment)
+    if moment > (now := read_database_clock()):
+        ends_before(moment, now)
         return False
     # The order is the release first, so this one does not wait while it has an article.
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 
-from scheduling.database.server_clock import clock, read_database_clock
+from scheduling.database.server_clock import read_database_clock
 from scheduling.database.trouble import Trouble, is_duplicate, trouble_of
 
 P = ParamSpec("P")
@@ -27,7 +27,7 @@ _PAUSE = 0.02  # seconds at most before the first retry; doubles with each
 _RETRY_FOR = 8.0  # seconds after which a collision is not retried, so that long waiters make room
 
 _COMMIT = timedelta(milliseconds=20)  # that it may take: until then it is not seen
-_NEAR = timedelta(seconds=5)  # within which this process's clock is not asked, but the database's
+_FAR = timedelta(minutes=10)  # no transaction of `retried` lasts as long
 
 
 class _Ends(threading.local):
@@ -107,17 +107,19 @@ def retried(function: Callable[P, R], *, savepoint: bool = True) -> Callable[P, 
     return run
 
 
-def ends_before(moment: datetime) -> None:
-    """Run the present transaction of `retried` again if it ends later.
+def ends_before(moment: datetime, now: datetime) -> None:
+    """Run the present transaction of `retried` again if it ends later; `now` is the database's present.
 
     What it has read changes by the clock then. Readers would see that, until it commits what does not know of it.
     """
-    _ends.moments.append(moment)
+    if moment < now + _FAR:
+        _ends.moments.append(moment)
 
 
 def _refuse_passed() -> None:
     first = min(_ends.moments, default=None)
-    if first is not None and first <= clock.now() + _NEAR and first <= read_database_clock() + _COMMIT:
+    # Not by the estimate of this process, which is as wrong as the machine's clock until it is measured.
+    if first is not None and first <= read_database_clock() + _COMMIT:
         raise Collision(first)
 
 

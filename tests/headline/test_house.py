@@ -53,6 +53,19 @@ def test_a_class_name_means_one_class() -> None:
     assert {name: at for name, at in _by_name(_classes).items() if len(at) > 1 and name not in SHARED_CLASSES} == {}
 
 
+def test_only_the_engine_uses_its_estimate_of_the_clock() -> None:
+    """A process that serves requests has never measured the database's clock: what it decides, it asks for."""
+    imported = [
+        (module, name.name)
+        for module, tree in _sources("articles", "headline").items()
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("scheduling")
+        for name in statement.names
+    ]
+    assert imported
+    assert [module for module, name in imported if name in {"clock", "Clock", "server_clock"}] == []
+
+
 def test_a_constant_is_named_after_what_it_bounds() -> None:
     modules = _by_name(_constants)
     assert {name: modules[name] for name in VAGUE if len(modules[name]) > 1} == {}

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from articles.models.base.bulk_signals import SignallingQuerySet
 from articles.models.base.computed import ComputedField
 from articles.models.base.dirty_fields import SavesOnlyChanges
-from scheduling.database import clock, database_now
+from scheduling.database import database_now, read_database_clock
 
 M = TypeVar("M", bound="Scheduled")
 
@@ -121,13 +121,13 @@ class Scheduled(SavesOnlyChanges):
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
         """Save, and clear the article by the database's clock if that is needed."""
         fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
-        if self.is_cleared_by(fields, clock.now()):
+        if self.is_cleared_by(fields):
             self.cleared_at = database_now()  # an expression: the value is read on access
             update_fields = update_fields if update_fields is None else {*fields, "cleared_at"}
         super().save(*args, update_fields=update_fields, **options)
 
-    def is_cleared_by(self, fields: frozenset[str], now: datetime) -> bool:
-        """Whether saving these fields decides from when readers see it.
+    def is_cleared_by(self, fields: frozenset[str], now: datetime | None = None) -> bool:
+        """Whether saving these fields decides from when readers see it; the database's clock says without `now`.
 
         One that is stored as published keeps the time of that: it was live before, perhaps elsewhere.
         """
@@ -135,7 +135,7 @@ class Scheduled(SavesOnlyChanges):
             return self.is_waiting and self.cleared_at is None
         if self.status not in self.Status.visible() or self.published_at is not None or "cleared_at" in fields:
             return False
-        return bool(_DECIDING & fields) and not self._was_live(now)
+        return bool(_DECIDING & fields) and not self._was_live(now or read_database_clock())
 
     def _was_live(self, now: datetime) -> bool:
         moment = goes_live(*map(self.as_loaded, GOES_LIVE_COLUMNS))

@@ -19,7 +19,7 @@ from articles.exceptions import ArticleError, FrontLive
 from articles.models import Article, AuditEntry, Release, SensitiveWord
 from articles.publishing import bulk, rescan
 from articles.workflow import Transition
-from scheduling.database import read_database_clock, transactions
+from scheduling.database import clock, read_database_clock, transactions
 from scheduling.services import run_due, sweep
 from tests.articles.desk.articles.test_admin import confirmed, form_address, form_of, wall
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_front, soon
@@ -29,6 +29,15 @@ from tests.harness import eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
+
+
+@pytest.fixture(autouse=True, params=[-60, 60])
+def _wrong_clock(request: pytest.FixtureRequest) -> Iterator[None]:
+    """This process has not measured the database's clock, and its machine's is a minute off: it only estimates it."""
+    clock.measure()
+    clock._ahead += request.param
+    yield
+    clock.measure()
 
 
 @pytest.fixture
@@ -50,7 +59,8 @@ def lasting_until(at: datetime) -> Iterator[None]:
 
 
 def recorded(article_id: int) -> set[str]:
-    """The actions in the audit log, after a worker has done what is due."""
+    """The actions in the audit log, after a worker has measured the clock and done what is due."""
+    clock.measure()
 
     def work() -> bool:
         sweep(grace=0)

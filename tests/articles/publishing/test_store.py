@@ -12,14 +12,16 @@ from django.contrib.auth.models import User
 from django.db.models.signals import post_save
 
 from articles import publishing, signals
-from articles.models import Article, AuditEntry, ImageUse, SearchEntry
+from articles.models import Article, AuditEntry, Event, ImageUse, SearchEntry
 from articles.task_types import PUBLISH
 from scheduling.database import database_now
 from scheduling.models import TaskInfo
-from tests.articles.factories import APPROVED, make_article, make_editor, soon
+from tests.articles.factories import APPROVED, EARLY, make_article, make_editor, soon
 from tests.articles.image_files import make_image, shown
 
 pytestmark = pytest.mark.django_db
+
+Status = Article.Status
 
 
 def tasks_of(article: Article) -> set[tuple[str, Any]]:
@@ -83,6 +85,22 @@ def test_other_code_may_give_a_time_as_django_takes_it() -> None:
     article.title = "Storm"
     article.save()
     assert Article.objects.live(database_now()).filter(title="Storm").exists()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param({"cleared_at": EARLY}, id="live by the clock"),
+        pytest.param({"status": Status.UNPUBLISHED, "published_at": EARLY}, id="live before"),
+    ],
+)
+def test_a_new_time_that_is_past_schedules_nothing(values: dict[str, Any]) -> None:
+    article = make_article(**{"status": APPROVED, "publish_at": soon(hours=-2), **values})
+    before = Event.objects.count()
+    article = Article.objects.get(pk=article.pk)
+    article.status, article.publish_at = APPROVED, soon(hours=-1)
+    article.save()
+    assert Event.objects.count() == before
 
 
 def test_what_a_receiver_adds_to_the_stored_article_has_all_that_follows() -> None:
