@@ -23,7 +23,7 @@ from articles.publishing import Actor
 from articles.text import SearchedText, Selector, plain_text
 from scheduling.database import read_database_clock
 
-SHOWN_BESIDE = 20
+SHOWN_BESIDE = 15
 """Threads beside a text; the screen of the notes has all."""
 
 RESOLVED_ON_PAGE = 50
