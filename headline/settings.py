@@ -95,7 +95,7 @@ SECOND_FACTOR_AT_PROVIDER = env.flag("SECOND_FACTOR_AT_PROVIDER", default=False)
 ACCOUNT_ADAPTER = "headline.accounts.sign_in.SignInAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = False
-ACCOUNT_FORMS = {"reauthenticate": "headline.accounts.forms.ConfirmPasswordForm"}
+ACCOUNT_FORMS = {"reauthenticate": "headline.accounts.password_forms.ConfirmPasswordForm"}
 MFA_ADAPTER = "headline.accounts.second_factor_adapter.SecondFactorAdapter"
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are typed by administrators, or confirmed by the identity provider
 MFA_FORMS = {
@@ -267,8 +267,8 @@ CRONTAB_COMMAND_SUFFIX = f">> {shlex.quote(str(CRON_LOG))} 2>&1"
 # The review
 
 MAY_ACT_WITHOUT_SESSION = "headline.accounts.second_factor.may_act_without_session"  # of a user; for feeds and links
-COUNT_MEGAPIXELS = "headline.accounts.limits.count_megapixels"  # of images that a user has decoded
-COUNT_SUBSCRIPTION = "headline.accounts.limits.count_subscription"  # of the client of a request
+COUNT_MEGAPIXELS = "headline.accounts.rate_limits.count_megapixels"  # of images that a user has decoded
+COUNT_SUBSCRIPTION = "headline.accounts.rate_limits.count_subscription"  # of the client of a request
 OPERATORS_OF_PROGRAMS = "headline.api.service_accounts.operators_of"  # with whom a program counts as one person
 REVIEW_SERVICES: list[str] = []  # dotted names of classes, see articles/review/providers.py
 REVIEW_TIMEOUT = 10.0  # seconds for all services together, then a human reviews

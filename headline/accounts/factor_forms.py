@@ -21,8 +21,8 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from articles.audit import Action, record_beside
 from articles.limits import CODE_LENGTH, LABEL_LENGTH, PASSKEY_LENGTH
-from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import TooManyAttempts
+from headline.accounts.rate_limits import Limit
 from headline.api.parsers import depth_of
 from scheduling.limits import JSON_DEPTH
 

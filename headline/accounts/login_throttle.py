@@ -29,7 +29,7 @@ from articles.audit import (
 )
 from headline.accounts import hashing
 from headline.accounts.address import address_of
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 
 MINUTE = timedelta(minutes=1)
 PAIR = Limit("account and address", burst=10, every=MINUTE)

@@ -6,7 +6,7 @@ from django.db import models
 
 
 class TryCount(models.Model):
-    """One counter of `headline.accounts.limits`; it may be deleted when `free_at` has passed."""
+    """One counter of `headline.accounts.rate_limits`; it may be deleted when `free_at` has passed."""
 
     key = models.CharField(max_length=64, primary_key=True)
     free_at = models.BigIntegerField(db_index=True)  #: microseconds since 1970, by the database's clock

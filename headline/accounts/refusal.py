@@ -15,7 +15,7 @@ from articles.audit import (
     record_beside,
 )
 from headline.accounts.address import address_of
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 
 REFUSALS = Limit("recorded refusals of address", burst=20, every=timedelta(minutes=1))
 

@@ -22,10 +22,10 @@ from django.urls import URLPattern, path, reverse_lazy
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidget
 
 from headline.accounts.address import address_of
-from headline.accounts.forms import with_short_passwords
-from headline.accounts.limits import Limit
 from headline.accounts.links import can_mail, may_have_link, send_link, tokens
 from headline.accounts.login_throttle import TooManyAttempts, remember_device
+from headline.accounts.password_forms import with_short_passwords
+from headline.accounts.rate_limits import Limit
 from scheduling.database import lock_by_ids, retried
 
 BY_ADDRESS = Limit("reset by address", burst=10, every=timedelta(minutes=1))

@@ -24,7 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from headline.accounts.single_sign_on import Identity, line_of, redirect_to_provider, refuse_many
 
 PROVIDER = "saml"

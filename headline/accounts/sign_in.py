@@ -15,7 +15,7 @@ from articles.audit import (
     Action,
     record_beside,
 )
-from headline.accounts import limits
+from headline.accounts import rate_limits
 from headline.accounts.address import UNKNOWN_ADDRESS, address_of, full_address_of
 from headline.accounts.login_throttle import remember_device
 from headline.accounts.refusal import recorded_refusal
@@ -39,7 +39,7 @@ class SignInAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         methods = [str(record.get("type") or record["method"]) for record in get_authentication_records(request, user)]
         record_beside(Action.LOGGED_IN, title="", by=user, address=address_of(request), methods=methods)
         remember_device(response, user)
-        limits.prune()
+        rate_limits.prune()
         return response
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:

@@ -25,7 +25,7 @@ from django.shortcuts import resolve_url
 from articles.exceptions import SensitiveText
 from articles.review import refuse_sensitive
 from headline.accounts.address import address_of
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from headline.accounts.refusal import recorded_refusal, refusal
 from headline.api.models import is_service_account
 

@@ -19,8 +19,8 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from unfold.forms import AuthenticationForm
 
-from headline.accounts.forms import LimitedPasswordChangeForm
 from headline.accounts.login_throttle import TooManyAttempts
+from headline.accounts.password_forms import LimitedPasswordChangeForm
 from headline.accounts.reset import LayoutMixin
 
 

@@ -44,7 +44,7 @@ from scheduling.database.server_clock import (
     present as present,
     read_database_clock as read_database_clock,
 )
-from scheduling.database.times import (
+from scheduling.database.storable_times import (
     EARLIEST as EARLIEST,
     LATEST as LATEST,
     NoTimeZone as NoTimeZone,

@@ -21,9 +21,9 @@ from django.utils import timezone
 from articles.models import AuditEntry
 from headline import env
 from headline.accounts.address import address_of
-from headline.accounts.limits import Limit
 from headline.accounts.login_throttle import ACCOUNT, ADDRESS, PAIR
 from headline.accounts.models import TryCount
+from headline.accounts.rate_limits import Limit
 from tests.harness import PATIENCE, eventually
 
 LOG_IN, TOKEN = "/admin/login/", "/api/v1/token/"

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from articles.models import AuditEntry
 from headline.accounts import security
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from tests.conftest import Site
 from tests.headline.authenticator import log_in
 

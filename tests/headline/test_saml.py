@@ -21,7 +21,7 @@ from articles.models import AuditEntry
 from headline import env
 from headline.accounts import saml, saml_messages
 from headline.accounts.checks import check_saml
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from tests.headline.authenticator import code, connect_app
 from tests.headline.saml_provider import (
     ACS,

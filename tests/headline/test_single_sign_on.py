@@ -20,7 +20,7 @@ from django.utils import timezone
 from articles.models import AuditEntry, SensitiveWord
 from headline import env
 from headline.accounts import single_sign_on
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from headline.accounts.refusal import REFUSALS
 from tests.harness import PATIENCE
 from tests.headline.authenticator import code, connect_app

@@ -20,7 +20,7 @@ from articles import images as image_library
 from articles.exceptions import DecodingBusy, NotStored
 from articles.images.slots import decoding_slot
 from articles.models import Image
-from headline.accounts.limits import Limit
+from headline.accounts.rate_limits import Limit
 from tests.articles.factories import make_editor
 from tests.articles.image_files import image_bytes, make_image, sent
 
@@ -95,7 +95,7 @@ def test_slots_are_shared_by_processes_and_free_when_one_dies() -> None:
 
 def test_a_user_has_a_number_of_pixels_an_hour(editor: User, monkeypatch: pytest.MonkeyPatch) -> None:
     pixels = Limit("image pixels of user", burst=3, every=timedelta(minutes=20))
-    monkeypatch.setattr("headline.accounts.limits._PIXELS", pixels)
+    monkeypatch.setattr("headline.accounts.rate_limits._PIXELS", pixels)
     image_library.upload(sent(image_bytes("PNG", (1400, 1400), colour="red")), by=editor)
     image_library.upload(sent(), by=editor)
     refused = list(answers(editor))
