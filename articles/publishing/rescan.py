@@ -27,7 +27,7 @@ from articles.publishing.dating import dated_by_commit
 from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.store import store_article, store_update
-from articles.publishing.submissions import settle
+from articles.publishing.submissions import record_review
 from articles.publishing.transitions import TransitionContext, lock, position_at, settle as store_seen
 from articles.review import FAILED, Finding, Opinion, ReviewSubject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
@@ -120,7 +120,7 @@ def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
     now = read_database_clock()
     with dated_by_commit(article, now), recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
-        settle(subject, TransitionContext(now, notes), revision)
+        record_review(subject, TransitionContext(now, notes), revision)
         store_article(article, now=now)
 
 

@@ -40,7 +40,7 @@ def submit(article: Article, *, by: Actor) -> None:
             raise WrongState(_("An article without a headline cannot be submitted."))
         set_target_status(Transition.SUBMIT, subject)
         review_text(subject, revision)
-        settle(subject, context, revision)
+        record_review(subject, context, revision)
 
 
 @performs(Transition.APPROVE)
@@ -89,7 +89,7 @@ def _approve(article: Article, by: Actor, revision: Revision | int, override: st
         else:
             set_target_status(Transition.APPROVE, subject)
             subject.status_reason = ""
-        settle(subject, context, newest)
+        record_review(subject, context, newest)
 
 
 def _waits_elsewhere(progress: ReviewProgress, shown: str) -> str:
@@ -143,7 +143,7 @@ def _reject(article: Article, by: Actor, reason: str, revision: Revision | int |
         _note_stage(context, ReviewProgress.of(article, revision=newest.number))
         set_target_status(Transition.REJECT, subject)
         subject.status_reason = reason.strip()[:500]
-        settle(subject, context, newest)
+        record_review(subject, context, newest)
 
 
 @retried
@@ -155,7 +155,7 @@ def require_newest(article: Article, revision: int | None) -> None:
     _refuse_other(under_review(article)[1], revision)
 
 
-def settle(subject: Article | Update, context: TransitionContext, revision: Revision) -> None:
+def record_review(subject: Article | Update, context: TransitionContext, revision: Revision) -> None:
     """Add the revision and the automatic approval to the audit entry, and store the status of an update."""
     context.notes.revision = revision.number
     if subject.status == Status.APPROVED:
