@@ -234,7 +234,7 @@ def test_what_is_not_true_when_it_would_be_sent_is_cancelled_and_the_alert_says_
 def test_state_is_read_again_before_each_chunk_and_an_alert_that_was_deleted_is_not_sent(
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 1)
     alice = make_editor()
     for name in "abc":
         subscribed(service, name)
@@ -262,7 +262,7 @@ def test_state_is_read_again_before_each_chunk_and_an_alert_that_was_deleted_is_
 def test_many_readers_take_few_statements_and_no_chunk_reads_all_before_again(
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 2)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 2)
     monkeypatch.setattr("articles.push.dispatch._QUICK", 1000)
     subscribed(service, "n0")
     first = PushSubscription.objects.get()
@@ -336,7 +336,8 @@ def test_services_are_obeyed(service: PushService) -> None:
 def test_a_service_that_asks_for_a_pause_amid_a_chunk_gets_it_at_once(
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    monkeypatch.setattr("articles.push.dispatch._CONNECTIONS", 1)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 1)
     monkeypatch.setattr("articles.push.dispatch._QUICK", 1000)
     alice = make_editor()
     for name in "abcd":
@@ -354,7 +355,7 @@ def test_a_service_that_asks_for_a_pause_amid_a_chunk_gets_it_at_once(
 
 
 def test_a_service_that_asks_for_a_pause_gets_it_whole(service: PushService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 1)
     alice = make_editor()
     for name in "ab":
         subscribed(service, name)
@@ -407,7 +408,8 @@ def test_a_service_that_has_become_slow_gets_one_request_a_line_before_the_state
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So the lease, and what is known of the article, are never older than one request."""
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 2)
+    monkeypatch.setattr("articles.push.dispatch._CONNECTIONS", 2)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 2)
     alice = make_editor()
     for number in range(20):
         subscribed(service, f"n{number}")
@@ -435,7 +437,7 @@ def test_a_service_that_has_become_slow_gets_one_request_a_line_before_the_state
 def test_a_slow_service_does_not_delay_what_another_one_is_to_get_again(
     service: PushService, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.push.dispatch._AT_ONCE", 1)
+    monkeypatch.setattr("articles.push.dispatch._SMALLEST_CHUNK", 1)
     alice = make_editor()
     subscribed(service, "a")
     service.answer = 500
