@@ -1,19 +1,25 @@
-"""Benchmark subprocess: a receiver of webhooks that answers at once; `GET /` says how many came, and when, as JSON."""
+"""Benchmark subprocess: takes webhooks and pushes at once; `GET /` says how many came, when, and of how many paths.
+
+`python -m bench.receiver [SECONDS]`: it takes so long to answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 import urllib.request
 
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+_ANSWER = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
 
 
 class Receiver(asyncio.Protocol):
     """Reads requests of one connection, as far as a benchmark needs."""
 
     came: list[float] = []  # noqa: RUF012 (of all connections)
+    paths: set[bytes] = set()  # noqa: RUF012
+    pause = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember to what is answered."""
@@ -33,11 +39,19 @@ class Receiver(asyncio.Protocol):
                 self._report()
             else:
                 self.came.append(time.time())
-                self.transport.write(_ANSWER)
+                self.paths.add(self.unread.split(b" ", 2)[1])
+                self._answer()
             self.unread = self.unread[end:]
 
+    def _answer(self) -> None:
+        if self.pause:
+            asyncio.get_running_loop().call_later(self.pause, self.transport.write, _ANSWER)
+        else:
+            self.transport.write(_ANSWER)
+
     def _report(self) -> None:
-        body = json.dumps([len(self.came), min(self.came, default=0.0), max(self.came, default=0.0)]).encode()
+        first, last = min(self.came, default=0.0), max(self.came, default=0.0)
+        body = json.dumps([len(self.came), first, last, len(self.paths)]).encode()
         self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 
@@ -48,12 +62,13 @@ async def main() -> None:
     await server.serve_forever()
 
 
-def came(url: str) -> tuple[int, float, float]:
-    """How many requests a receiver has got, and when the first and the last came."""
+def came(url: str) -> tuple[int, float, float, int]:
+    """How many requests a receiver has got, when the first and the last came, and how many paths they had."""
     with urllib.request.urlopen(url, timeout=30) as answer:
-        number, first, last = json.load(answer)
-    return number, first, last
+        number, first, last, paths = json.load(answer)
+    return number, first, last, paths
 
 
 if __name__ == "__main__":
+    Receiver.pause = float(sys.argv[1]) if sys.argv[1:] else 0.0
     asyncio.run(main())

@@ -8,7 +8,9 @@ import sys
 
 from bench.stand import PEER_PYTHON, Servers
 
-PEERS = ("Django", "celery", "dramatiq", "django-tasks-db", "wagtail", "wagtail-cache", "gunicorn", "redis")
+PEERS = (
+    "Django", "celery", "dramatiq", "django-tasks-db", "wagtail", "wagtail-cache", "pywebpush", "gunicorn", "redis",
+)  # fmt: skip
 
 
 def versions(servers: Servers) -> str:

@@ -12,6 +12,7 @@ from bench.measures.pages import PAGES
 from bench.measures.pending import LARGE_PENDING, PENDING
 from bench.measures.poison import POISON
 from bench.measures.promotion import PROMOTION
+from bench.measures.pushes import PUSHES
 from bench.measures.readers import READERS
 from bench.measures.recovery import RECOVERY
 from bench.measures.refreshing import REFRESHING
@@ -43,4 +44,5 @@ MEASURES = (
     IMPORTING,
     SLOW_REDIS,
     WEBHOOKS,
+    PUSHES,
 )

@@ -33,9 +33,9 @@ CELERY = replace(CELERY_WORKER, commands=[[*CELERY_WORKER.commands[0], "-I", "be
 
 
 @contextmanager
-def receiving(servers: Servers) -> Iterator[str]:
-    """The URL of a receiver."""
-    with servers.start("-m", "bench.receiver") as receiver:
+def receiving(servers: Servers, pause: float = 0.0) -> Iterator[str]:
+    """The URL of a receiver that takes so many seconds to answer."""
+    with servers.start("-m", "bench.receiver", str(pause)) as receiver:
         receiver.wait_for("ready", 60)
         yield f"http://127.0.0.1:{receiver.output.split()[1]}/hook"
 
