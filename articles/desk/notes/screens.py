@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django import forms
 from django.contrib import messages
@@ -26,7 +27,7 @@ from articles.desk.parse import instant, number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
 from articles.limits import MOST_NOTES
-from articles.models import Article, as_id, named_apart
+from articles.models import Article, Note, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
 from scheduling.database import retried
@@ -116,9 +117,19 @@ class NoteScreens(ModelAdmin):
 def notes_context(request: HttpRequest, article: Article, *, body: str | None = None, page: int = 0) -> dict[str, Any]:
     """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was typed without a script."""
     typed = request.POST if "do" in request.POST else None
-    shown = ShownNotes(article, request.user, body=body, typed=typed, page=page)
+    kept = _threads_written_in(article, typed) if typed else ()
+    shown = ShownNotes(article, request.user, body=body, typed=typed, page=page, kept=kept)
     assignment = AssignmentForm(instance=article) if shown.may_assign else None
     return {"notes": shown, "assignment": assignment, "return_to": request.get_full_path()}
+
+
+def _threads_written_in(article: Article, typed: Any) -> set[UUID]:
+    """The threads in which the form has a text, which may be on another page now."""
+    written = [name for name, text in typed.items() if name.startswith("reply-") and text.strip()]
+    keys = [typed["do"].partition(":")[2], *(name.removeprefix("reply-") for name in written)]
+    ids = [pk for pk in map(as_id, keys[:MOST_NOTES]) if pk]
+    found = Note.objects.filter(article=article, pk__in=ids).values_list("thread", "pk") if ids else ()
+    return {thread or pk for thread, pk in found}
 
 
 def _act(request: HttpRequest, article: Article) -> None:

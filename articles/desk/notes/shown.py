@@ -131,6 +131,17 @@ class ShownNotes:
         return self.resolved_page.paginator.count
 
     @property
+    def typed_text(self) -> str:
+        """What was typed as a new note, and below notes that were deleted since."""
+        if not self.typed:
+            return ""
+        there = {str(note.pk) for first in self._rows for note in [first, *first.replies.all()]}
+        verb, _colon, key = self._typed("do").partition(":")
+        names = [name for name in self.typed if name.startswith("reply-")] + ([f"edit-{key}"] if verb == "edit" else [])
+        lost = [self._typed(name) for name in names if name.partition("-")[2] not in there]
+        return "\n".join(filter(str.strip, [self._typed("text"), *lost]))
+
+    @property
     def passages(self) -> list[dict[str, str]]:
         """The passages of open threads, for scripts."""
         found = [(thread.first.note.pk, thread.passage) for thread in self.unresolved if thread.passage]

@@ -268,3 +268,26 @@ def test_of_two_assignments_at_once_one_is_refused(client: Client, article: Arti
         lambda by=by, to=to: send(by, article, "assign", owner=to.pk, assigned=seen).status_code for by, to in desks
     ]
     assert sorted(together(*assign)) == [302, 400]
+
+
+def test_a_refused_reply_is_shown_again_although_its_thread_is_on_another_page_now(
+    client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.desk.notes.shown.RESOLVED_ON_PAGE", 2)
+    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(4)]
+    for thread in threads[:2]:
+        notes.resolve_note(thread, by=alice)
+    assert "Thread 0" in client.get(address(article)).text
+    for thread in threads[2:]:  # by colleagues, while the reply is written
+        notes.resolve_note(thread, by=alice)
+    make_user("tagger", "change_tag")
+    reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
+    assert ">@tagger my long text<" in client.post(address(article), reply).text
+
+
+def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
+    thread = notes.add_note(article, by=alice, text="Source?")
+    notes.delete_note(thread, by=alice)
+    key = f"{thread.pk}"
+    refused = client.post(address(article), {"do": f"reply:{key}", f"reply-{key}": "My long text"})
+    assert (refused.status_code, "My long text" in refused.text) == (400, True)
