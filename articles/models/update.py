@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.limits import REASON_LENGTH
 from articles.models.article import AT_RISK_WITHIN, Article, Instant
+from articles.models.base.changed_at import ChangedAtField
 from articles.models.translatable import TranslatableField
 
 
@@ -51,7 +52,7 @@ class Update(models.Model):
         blank=True,
         help_text=_("The approved update replaces the live text at this time."),
     )
-    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
+    updated_at = ChangedAtField(_("last modified"))
 
     objects = UpdateQuerySet.as_manager()
 
