@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from js_asset import ImportMap, Media
 
-from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, script_urls, window_shown
+from articles.desk.editor.autosave import AUTOSAVE_INTERVAL, last_number, script_urls, window_shown
 from articles.desk.editor.editor_texts import SCREEN_TEXTS
 from articles.desk.editor.time_hints import quick_times
 from articles.models import Article
@@ -63,6 +63,7 @@ def script_config(request: HttpRequest, article: Article | None) -> dict[str, An
         "user": request.user.pk,
         "article": article and article.pk,
         "window": window,
+        "number": last_number(request, window),
         "palette": [static(f"unfold/js/{name}.js") for name in PALETTE],
         "autosaveInterval": AUTOSAVE_INTERVAL * 1000,
         "choices": [(name, label) for name, (label, _wall) in quick_times(read_database_clock()).items()],

@@ -32,6 +32,7 @@ from scheduling.database import read_database_clock
 AUTOSAVE_INTERVAL = 3
 """Seconds after which the script saves what was typed since."""
 
+_MOST_NUMBER = 2**53 - 1  # of a script, which has no larger ones; the database has some
 NEVER_SAVED = ("csrfmiddlewaretoken", "window", "merged_with", "asked", "review_stage")
 """Fields of a form that a draft does not contain, as in the script."""
 
@@ -120,6 +121,13 @@ def window_shown(request: HttpRequest, article: Article | None) -> UUID:
     return draft.pk if draft else window_of(request)
 
 
+def last_number(request: HttpRequest, window: UUID) -> int:
+    """The number of the draft of this window, which those that follow must exceed; 0 if there is none."""
+    if request.method != "POST" and "restore" not in request.GET:
+        return 0
+    return Autosave.objects.filter(pk=window, user=request.user.pk).values_list("number", flat=True).first() or 0
+
+
 def _as_window(text: str) -> UUID | None:
     try:
         return UUID(text)
@@ -194,7 +202,9 @@ def _sent(request: HttpRequest) -> dict[str, Any] | None:
         sent = json.loads(request.body)
         number, typed = int(sent["number"]), sent["typed"]
         article, user = sent["article"] and int(sent["article"]), int(sent["user"])
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    if abs(number) > _MOST_NUMBER:
         return None
     if not isinstance(typed, dict) or not all(_are_texts(texts) for texts in typed.values()):
         return None

@@ -37,8 +37,12 @@ const show = (parts, isProblem) => {
 
 const clock = (time) => time.toLocaleTimeString(document.documentElement.lang, { timeStyle: "medium", hourCycle: "h23" });
 
+// Grows, although the clock is set back, or is behind that of the browser in which a restored draft was written.
+let number = config.number;
+const nextNumber = () => (number = Math.max(number + 1, Date.now()));
+
 const store = (text) => {
-    const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
+    const draft = { article: config.article, number: nextNumber(), typed: JSON.parse(text) };
     local.set(storagePrefix + config.window, JSON.stringify(draft));
 };
 
@@ -79,7 +83,7 @@ const accept = async (response, text) => {
 const send = async (text) => {
     let isAccepted = false;
     try {
-        const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
+        const draft = { article: config.article, number: nextNumber(), typed: JSON.parse(text) };
         const response = await post(config.urls.draft, draft);
         if (response.ok) await accept(response, text);
         else await reportError(response);
@@ -145,7 +149,7 @@ window.addEventListener("pagehide", () => {
     if (isKept()) return;
     const text = asText(); // also what was typed while the form was on its way
     store(text);
-    const draft = { article: config.article, number: Date.now(), typed: JSON.parse(text) };
+    const draft = { article: config.article, number: nextNumber(), typed: JSON.parse(text) };
     // Browsers limit such requests to 64 kB; a longer text is in the browser's storage, from which the next page sends
     // it.
     post(config.urls.draft, draft, { keepalive: true }).catch(() => {});

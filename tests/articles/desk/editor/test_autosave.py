@@ -67,6 +67,36 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_clock_that_is_set_back_loses_nothing_that_is_typed_after(page: Page) -> None:
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    page.evaluate("() => { const now = Date.now; Date.now = () => now() - 3_600_000; }")
+    page.get_by_label("Headline").fill("Bridge closes")
+    eventually(lambda: Autosave.objects.get().title == "Bridge closes")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_draft_is_restored_and_written_on_where_the_clock_is_behind(page: Page) -> None:
+    open_form(page)
+    page.get_by_label("Headline").fill("Bridge")
+    expect(page.get_by_text("Draft saved")).to_be_visible()
+    again = close_window(page)
+    again.add_init_script("const now = Date.now; Date.now = () => now() - 3_600_000;")
+    again.goto(ADD)
+    again.get_by_role("link", name="Restore").click()
+    again.get_by_label("Headline").fill("Bridge closes")
+    eventually(lambda: Autosave.objects.get().title == "Bridge closes")
+
+
+@pytest.mark.django_db
+def test_a_number_that_no_database_stores_is_no_draft(client: Client) -> None:
+    alice = make_editor()
+    client.force_login(alice)
+    assert {keep(client, alice, number=number)[1] for number in (2**63, -(2**64), float("inf"), float("nan"))} == {400}
+
+
+@pytest.mark.django_db(transaction=True)
 def test_no_single_key_discards_recovered_work(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
