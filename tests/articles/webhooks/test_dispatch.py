@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import mail
@@ -99,6 +100,18 @@ def test_a_publication_arrives_signed_with_its_lateness(receiver: Receiver, sett
     drain()
     assert len(receiver.requests) == 1
     assert Delivery.objects.get().state == State.DELIVERED
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_a_worker_whose_clock_is_wrong_signs_with_the_time_of_the_database(receiver: Receiver, minutes: int) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has no clock of its own")
+    endpoint = make_endpoint(receiver.url)
+    with time_machine.travel(datetime.now(UTC) + timedelta(minutes=minutes)):
+        published()
+        drain()
+    ((headers, body),) = receiver.requests
+    assert Webhook(endpoint.secret).verify(body, headers)  # which refuses what is five minutes off
 
 
 def test_what_is_not_out_is_sent_only_to_those_who_may_hear_it_and_without_a_word(receiver: Receiver) -> None:
