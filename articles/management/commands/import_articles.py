@@ -12,7 +12,6 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import reset_queries
-from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from articles.exchange import (
@@ -32,6 +31,7 @@ from articles.exchange import (
     shows_unknown,
 )
 from articles.management.base import NewsroomCommand
+from scheduling.database import read_database_clock
 
 SOME_FAILED, ALL_UNREADABLE = 1, 2
 """Exit codes; 0 means that nothing failed."""
@@ -134,7 +134,7 @@ class Command(NewsroomCommand):
         channel = options["channel"] and " ".join(options["channel"].split())
         if channel is not None and not 0 < len(channel) <= CHANNEL:
             raise CommandError(_("--channel needs a name of at most %(limit)d characters.") % {"limit": CHANNEL})
-        timetable = Timetable(now=timezone.now(), past_due=PastDue(options["past_due"]))
+        timetable = Timetable(now=read_database_clock(), past_due=PastDue(options["past_due"]))
         return Checker(timetable, channel=channel)
 
     def _import(self, checker: Checker, options: dict[str, Any]) -> Importer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 import time_machine
@@ -15,6 +16,7 @@ from articles.models import Article, AuditEntry, Event, Release
 from scheduling.database import clock, read_database_clock
 from scheduling.services import run_due, sweep
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+from tests.articles.import_files import run_import, write_lines
 from tests.harness import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,3 +79,13 @@ def test_a_release_is_dated_by_its_instant(irene: User) -> None:
     article = Article.objects.get(pk=article.pk)
     assert release.status == Release.Status.PUBLISHED
     assert (release.published_at, article.published_at, article.goes_live_at) == (at, at, at)
+
+
+def test_an_import_knows_what_is_past_due(tmp_path: Path) -> None:
+    due, missed = soon(minutes=5), soon(minutes=-5)
+    records = [
+        {"title": title, "status": "future", "publish_at": at.isoformat()}
+        for title, at in (("Due", due), ("Missed", missed))
+    ]
+    assert run_import(write_lines(tmp_path / "articles.jsonl", *records)).code == 0
+    assert dict(Article.objects.values_list("title", "status")) == {"Due": APPROVED, "Missed": Status.DRAFT}
