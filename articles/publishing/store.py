@@ -98,9 +98,9 @@ def follow(article: Article, change: StoredChange) -> None:
     alert = Exists(Alert.objects.filter(article=OuterRef("pk")))
     stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
     now = stored.now.replace(tzinfo=UTC)
-    cleared_at: Any = article.cleared_at
-    if isinstance(cleared_at, Combinable):  # as a save by other code writes it
-        article.cleared_at = stored.cleared_at
+    for name, value in list(vars(article).items()):
+        if isinstance(value, Combinable):  # as other code may save a column, and `cleared_at` is saved
+            setattr(article, name, getattr(stored, name))
     if not _UPDATE.is_cached(article):
         _UPDATE.set_cached_value(article, stored.pending_update)
         if stored.pending_update is not None:

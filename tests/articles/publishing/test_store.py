@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import FrameType
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.db.models.signals import post_save
+from django.utils.timezone import get_default_timezone, make_naive
 
 from articles import publishing, signals
 from articles.models import Article, AuditEntry, Event, ImageUse, SearchEntry
@@ -85,6 +87,25 @@ def test_other_code_may_give_a_time_as_django_takes_it() -> None:
     article.title = "Storm"
     article.save()
     assert Article.objects.live(database_now()).filter(title="Storm").exists()
+
+
+@pytest.mark.filterwarnings("ignore:DateTimeField Article.publish_at received a naive datetime")
+def test_other_code_may_give_times_again_and_again_in_each_way_that_django_takes() -> None:
+    due = soon(hours=2).replace(microsecond=0)
+    local = make_naive(due, get_default_timezone())
+    article = Article(title="Storm warning", status=APPROVED, publish_at=local)
+    article.save()
+    article.publish_at = local + timedelta(hours=1)
+    article.save()
+    article.embargo_until = due + timedelta(hours=2)
+    article.save()
+    article.publish_at, article.embargo_until = due.isoformat(), None
+    article.save()
+    assert tasks_of(article) == {(PUBLISH, due)}
+    article.publish_at = F("publish_at") + timedelta(hours=1)
+    article.save()
+    assert article.publish_at == due + timedelta(hours=1)
+    assert tasks_of(article) == {(PUBLISH, due + timedelta(hours=1))}
 
 
 @pytest.mark.parametrize(
