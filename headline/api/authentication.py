@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from headline.accounts.second_factor import may_act_without_session
 from headline.api.models import ApiToken, is_service_account
+from scheduling.database import database_now
 
 KEYWORD = "Bearer"
 _KEYWORDS = {KEYWORD.lower(), "token"}
@@ -28,13 +29,14 @@ class TokenAuthentication(BaseAuthentication):
         keyword, _space, secret = get_authorization_header(request).decode("latin-1").partition(" ")
         if keyword.lower() not in _KEYWORDS:
             return None
-        now = timezone.now()
-        found = ApiToken.objects.with_secret(secret.strip()).open_at(now).select_related("user").first()
+        valid = ApiToken.objects.with_secret(secret.strip()).open_at(database_now())
+        found = valid.select_related("user").first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
         if not (may_act_without_session(found.user) or is_service_account(found.user)):  # programs can set up no factor
             message = _("The owner of this token must set up a second factor first, in the newsroom.")
             raise AuthenticationFailed(message, code="second_factor")
+        now = timezone.now()
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import LABEL_LENGTH, PURPOSE_LENGTH
@@ -103,7 +104,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         )
         return token, secret
 
-    def open_at(self, now: datetime) -> Self:
+    def open_at(self, now: datetime | Combinable) -> Self:
         """Tokens that are valid at `now`."""
         return self.filter(expires_at__gt=now, user__is_active=True)
 

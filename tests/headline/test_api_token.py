@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+import time_machine
 from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
@@ -21,7 +22,7 @@ from articles.limits import MOST_TOKENS
 from articles.models import AuditEntry
 from headline.api.models import ApiToken, Scope
 from headline.api.tokens import issue
-from tests.articles.factories import make_article, make_editor, make_user
+from tests.articles.factories import make_article, make_editor, make_user, soon
 
 URL = "/api/v1/token/"
 DESK, TASKS = "/api/v1/desk/articles/", "/api/v1/tasks/"
@@ -283,3 +284,13 @@ def test_earlier_plain_tokens_are_hashed_and_still_work(alice: User) -> None:
     assert "authtoken_token" not in connection.introspection.table_names()
     assert signs_in(plain)
     assert ApiToken.objects.get().expires_at > timezone.now() + timedelta(days=89)
+
+
+@pytest.mark.parametrize(("minutes", "left", "is_valid"), [(10, 5, True), (-10, -5, False)])
+def test_the_database_says_whether_a_token_has_expired(alice: User, minutes: int, left: int, is_valid: bool) -> None:
+    """Not the machine that serves the request, whose clock may be wrong."""
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has no clock of its own")
+    token, secret = issue(alice, by=alice, name="Sync", expires_at=soon(minutes=left))
+    with time_machine.travel(timezone.now() + timedelta(minutes=minutes)):
+        assert signs_in(secret) == is_valid
