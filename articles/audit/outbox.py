@@ -91,7 +91,7 @@ def events_of(
 
     A release says when it was planned, and since when readers have seen it.
     """
-    present = cache(read_database_clock)  # only if one has a time
+    present = cache(read_database_clock)  # only if one has a time, and was not stored by itself
     found = [
         NewEvent(
             kind,
@@ -134,7 +134,7 @@ def _kind_of_schedule(entry: AuditEntry, article: Article, present: Callable[[],
     if old == new:
         return None
     if new is not None:
-        return Kind.SCHEDULED if new > present() else None
+        return Kind.SCHEDULED if new > (article.stored_at or present()) else None
     return Kind.UNSCHEDULED if entry.new_status != Status.PUBLISHED else None
 
 

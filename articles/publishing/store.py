@@ -97,7 +97,7 @@ def follow(article: Article, change: StoredChange) -> None:
     uses = Exists(ImageUse.objects.filter(article=OuterRef("pk")))
     alert = Exists(Alert.objects.filter(article=OuterRef("pk")))
     stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
-    now = stored.now.replace(tzinfo=UTC)
+    now = article.stored_at = stored.now.replace(tzinfo=UTC)
     for name, value in list(vars(article).items()):
         if isinstance(value, Combinable):  # as other code may save a column, and `cleared_at` is saved
             setattr(article, name, getattr(stored, name))

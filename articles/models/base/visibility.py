@@ -106,6 +106,7 @@ class Scheduled(SavesOnlyChanges):
     publish_at: models.DateTimeField[Any, datetime | None]
     embargo_until: models.DateTimeField[Any, datetime | None]
     published_at: models.DateTimeField[Any, datetime | None]
+    stored_at: datetime | None = None  #: the database's present when this instance was last stored
 
     cleared_at = models.DateTimeField(
         _("cleared"),
