@@ -129,7 +129,7 @@ SOCIALACCOUNT_PROVIDERS = {
 # Applications
 
 INSTALLED_APPS = [
-    "unfold",
+    "headline.desk_site.DeskSiteConfig",  # unfold
     "allauth",
     "allauth.account",
     "allauth.socialaccount",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib import admin
+from django.contrib.admin import AdminSite
 from django.db.models import DateTimeField
-from django.test import Client
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from articles.models import Article, AuditEntry
@@ -41,6 +45,35 @@ def test_a_reviewer_sees_how_many_articles_wait(waiting: int, badge: int | str) 
         item["title"]: item for group in client.get("/admin/").context["sidebar_navigation"] for item in group["items"]
     }
     assert items["Review queue"]["badge"] == badge
+
+
+def test_a_page_finds_out_once_what_its_user_may_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    built, build = [], AdminSite._build_app_dict
+
+    def count(site: AdminSite, request: HttpRequest, label: str | None = None) -> dict[str, Any]:
+        built.append(request.user)
+        return build(site, request, label)
+
+    monkeypatch.setattr(AdminSite, "_build_app_dict", count)
+    client = Client()
+    client.force_login(bob := make_user("bob", "view_article"))
+    assert "Articles" in client.get("/admin/articles/article/").text
+    assert built == [bob]
+
+
+def test_what_is_kept_is_of_one_user_and_one_request(rf: RequestFactory) -> None:
+    request = rf.get("/admin/")
+    for permission, model in {"view_article": "Article", "view_channel": "Channel"}.items():
+        request.user = user = make_user(permission, permission)
+        assert model in models_of(request)
+    user.user_permissions.clear()
+    request = rf.get("/admin/")
+    request.user = type(user).objects.get(pk=user.pk)
+    assert "Channel" not in models_of(request)
+
+
+def models_of(request: HttpRequest) -> set[str]:
+    return {model["object_name"] for app in admin.site.get_app_list(request) for model in app["models"]}
 
 
 def test_logging_in_leads_to_the_desk() -> None:
