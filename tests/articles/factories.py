@@ -7,7 +7,8 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import QuerySet, Value
 from django.urls import reverse
 
 from articles import publishing, releases
@@ -30,11 +31,17 @@ def make_user(name: str, *permissions: str, is_superuser: bool = False) -> User:
     user = User(username=name, password=make_password("secret"), is_staff=True, is_superuser=is_superuser)
     User.objects.bulk_create([user])  # the cast is there before the audit log begins
     user = user if user.pk else User.objects.get(username=name)  # MySQL returns no ids from a bulk insert
-    given = Permission.objects.filter(codename__in=permissions)
-    User.user_permissions.through.objects.bulk_create(
-        User.user_permissions.through(user=user, permission=permission) for permission in given
-    )
+    if permissions:
+        _give(user, permissions)
     return user
+
+
+def _give(user: User, permissions: tuple[str, ...]) -> None:
+    """By one statement, as thousands of tests begin with such a user."""
+    given, table = Permission.objects.filter(codename__in=permissions), User.user_permissions.through._meta.db_table
+    select, values = given.order_by().values_list(Value(user.pk), "pk").query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {table} (user_id, permission_id) {select}", values)
 
 
 def make_editor(name: str = "alice") -> User:
