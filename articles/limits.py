@@ -76,6 +76,7 @@ MOST_SHOWN = 50  # cards that a block shows
 MOST_SUBLINKS = 6  # lines below a card
 MOST_OPERATIONS = 100  # operations on a front in one request
 MOST_NOTES = 200  # notes in the open threads of an article
+MOST_REPLIES = 50  # replies in a thread of notes
 MOST_READ = 1000  # notifications marked as read by one request
 MOST_WORD_LINES = 10_000  # lines in a list of words by API
 MOST_STAGES = 10  # review stages

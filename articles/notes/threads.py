@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_annotation
 from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong, TooMany
-from articles.limits import CONTEXT_LENGTH, MOST_NOTES, NOTE_LENGTH, QUOTE_LENGTH
+from articles.limits import CONTEXT_LENGTH, MOST_NOTES, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article, Note, NoteQuerySet, Notification, as_id
 from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
@@ -137,6 +137,8 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
             return _sent_again(stored, note, by)
         note.pk = pk
     _refuse_many(note.article_id, note.thread)
+    if note.thread is not None and note.thread.replies.count() >= MOST_REPLIES:
+        raise TooMany(_("A thread has at most %(most)d replies; start a new one.") % {"most": MOST_REPLIES})
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
     note.save(force_insert=True)

@@ -22,11 +22,10 @@ from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
-from articles.desk.notes.shown import ShownNotes, assignment_of
+from articles.desk.notes.shown import SHOWN_BESIDE, ShownNotes, assignment_of
 from articles.desk.parse import instant, number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
-from articles.limits import MOST_NOTES
 from articles.models import Article, Note, as_id, named_apart
 from articles.permissions import newsroom, reads_articles
 from articles.text import Selector
@@ -127,7 +126,7 @@ def _threads_written_in(article: Article, typed: Any) -> set[UUID]:
     """The threads in which the form has a text, which may be on another page now."""
     written = [name for name, text in typed.items() if name.startswith("reply-") and text.strip()]
     keys = [typed["do"].partition(":")[2], *(name.removeprefix("reply-") for name in written)]
-    ids = [pk for pk in map(as_id, keys[:MOST_NOTES]) if pk]
+    ids = [pk for pk in map(as_id, keys[:SHOWN_BESIDE]) if pk]
     found = Note.objects.filter(article=article, pk__in=ids).values_list("thread", "pk") if ids else ()
     return {thread or pk for thread, pk in found}
 
@@ -194,7 +193,7 @@ def _is_script(request: HttpRequest) -> bool:
 
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
-    kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:MOST_NOTES]) if pk}
+    kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:SHOWN_BESIDE]) if pk}
     shown = ShownNotes(
         _ARTICLES.get(pk=article.pk), request.user, page=number_or_zero(request.GET.get("page", "")), kept=kept
     )

@@ -26,7 +26,7 @@ from scheduling.database import read_database_clock
 SHOWN_BESIDE = 15
 """Threads beside a text; the screen of the notes has all."""
 
-RESOLVED_ON_PAGE = 50
+RESOLVED_ON_PAGE = 10
 """Resolved threads on a page of that screen, as any number may be resolved; it has all open ones."""
 
 
@@ -80,17 +80,21 @@ class ShownNotes:
 
     @cached_property
     def resolved_page(self) -> Page[Note]:
-        """Some of the resolved threads, the last resolved one first."""
+        """Some of the resolved threads, the last resolved one first; beside a text, as many as open ones leave room."""
         resolved = threads_of(self.article).resolved().order_by("-resolved_at", "-pk")
-        return Paginator(resolved, RESOLVED_ON_PAGE).get_page(self.page or 1)
+        size = RESOLVED_ON_PAGE if self.page else max(1, SHOWN_BESIDE - len(self._unresolved))
+        return Paginator(resolved, size).get_page(self.page or 1)
+
+    @cached_property
+    def _unresolved(self) -> list[Note]:
+        return list(threads_of(self.article).unresolved())
 
     @cached_property
     def _rows(self) -> list[Note]:
         """Open threads, some of the resolved ones, and the kept ones, oldest first."""
-        threads = threads_of(self.article)
-        rows = {row.pk: row for row in [*threads.unresolved(), *self.resolved_page]}
+        rows = {row.pk: row for row in [*self._unresolved, *self.resolved_page]}
         if others := {*self.kept} - rows.keys():
-            rows |= threads.in_bulk(others)
+            rows |= threads_of(self.article).in_bulk(others)
         return sorted(rows.values(), key=lambda row: (row.created_at, row.pk))
 
     @cached_property
@@ -119,6 +123,13 @@ class ShownNotes:
     def resolved(self) -> list[Thread]:
         """Resolved threads."""
         return [thread for thread in self.threads if thread.first.note.is_resolved]
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether the resolved threads are shown at once: on their further pages, and where something was refused."""
+        key = self._typed("do").partition(":")[2]
+        shown = [one for thread in self.resolved for one in [thread.first, *thread.replies]]
+        return self.page > 1 or any(str(one.note.pk) == key for one in shown)
 
     @property
     def count(self) -> int:

@@ -239,6 +239,19 @@ def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
         notes.reopen_note(thread, by=author)
 
 
+def test_a_thread_has_a_bounded_number_of_replies(
+    article: Article, author: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.notes.threads.MOST_REPLIES", 2)
+    thread, pk = notes.add_note(article, by=author, text="One"), uuid4()
+    for key in (None, pk):
+        notes.reply(thread, by=author, text="Two", pk=key)
+    with pytest.raises(TooMany):
+        notes.reply(thread, by=author, text="Three")
+    notes.reply(thread, by=author, text="Two, sent again", pk=pk)
+    assert thread.replies.count() == 2
+
+
 def test_notes_are_deleted_with_their_article_and_stay_when_their_author_leaves(
     article: Article, author: User, reviewer: User
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from articles import notes
-from articles.desk.notes.shown import SHOWN_BESIDE
+from articles.desk.notes.shown import RESOLVED_ON_PAGE, SHOWN_BESIDE
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
@@ -49,8 +50,8 @@ def send(client: Client, article: Article, do: str, **values: Any) -> Any:
     return client.post(address(article), {"do": do, **values})
 
 
-def load(client: Client, article: Article, version: str = "") -> Any:
-    return client.get(address(article), {"version": version}, headers={"Accept": "application/json"})
+def load(client: Client, article: Article, version: str = "", keep: Sequence[str] = ()) -> Any:
+    return client.get(address(article), {"version": version, "keep": keep}, headers={"Accept": "application/json"})
 
 
 def test_notes_are_written_with_plain_forms(client: Client, article: Article, alice: User) -> None:
@@ -126,6 +127,7 @@ def test_resolved_threads_are_shown_by_pages(
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("articles.desk.notes.shown.RESOLVED_ON_PAGE", 2)
+    monkeypatch.setattr("articles.desk.notes.shown.SHOWN_BESIDE", 3)
     threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(6)]
     for thread in threads[:5]:
         notes.resolve_note(thread, by=alice)
@@ -282,7 +284,24 @@ def test_a_refused_reply_is_shown_again_although_its_thread_is_on_another_page_n
         notes.resolve_note(thread, by=alice)
     make_user("tagger", "change_tag")
     reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
-    assert ">@tagger my long text<" in client.post(address(article), reply).text
+    refused = client.post(address(article), reply).text
+    assert (">@tagger my long text<" in refused, 'class="note-resolved" open>' in refused) == (True, True)
+
+
+def test_a_screen_reads_few_of_many_resolved_threads(client: Client, article: Article, alice: User) -> None:
+    """There may be any number: they would make each form, and each look of its script, as long as all of them."""
+    now = soon()
+    values: dict[str, Any] = {"article": article, "author": alice, "created_at": now}
+    threads = [Note(**values, text=f"n{number}n", resolved_at=now) for number in range(100)]
+    Note.objects.bulk_create(threads)
+    Note.objects.bulk_create(Note(**values, thread=one, text="reply!") for one in threads for _ in range(3))
+    form = client.get(f"/admin/articles/article/{article.pk}/change/").text
+    beside = load(client, article, keep=[str(one.pk) for one in threads]).json()["threads"]
+    screen = client.get(address(article)).text
+    most = {"form": SHOWN_BESIDE, "beside": 2 * SHOWN_BESIDE, "screen": RESOLVED_ON_PAGE}
+    texts = {"form": form, "beside": beside, "screen": screen}
+    found = {name: text.count("reply!</p>") / 3 for name, text in texts.items()}
+    assert {name: count for name, count in found.items() if not 0 < count <= most[name]} == {}
 
 
 def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
