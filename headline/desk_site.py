@@ -12,16 +12,16 @@ from unfold.sites import UnfoldAdminSite
 
 
 class DeskSite(UnfoldAdminSite):
-    """Each page asks twice, for Django's own list and for the sidebar: sixty addresses and permissions each time."""
+    """Each page asks twice, for Django's list and for the sidebar: for sixty addresses and permissions each time."""
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """The apps and their models; those of all apps are kept while the request has the same user."""
+        """The apps and their models; those of all apps are cached in the request, for its user."""
         if app_label is not None:
             return list(super().get_app_list(request, app_label))
-        kept = vars(request).setdefault("_app_lists", {})
-        if request.user.pk not in kept:
-            kept[request.user.pk] = super().get_app_list(request)
-        return list(kept[request.user.pk])
+        lists = vars(request).setdefault("_app_lists", {})
+        if request.user.pk not in lists:
+            lists[request.user.pk] = super().get_app_list(request)
+        return list(lists[request.user.pk])
 
 
 class DeskSiteConfig(DefaultAppConfig):

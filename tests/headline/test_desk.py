@@ -61,7 +61,7 @@ def test_a_page_finds_out_once_what_its_user_may_open(monkeypatch: pytest.Monkey
     assert built == [bob]
 
 
-def test_what_is_kept_is_of_one_user_and_one_request(rf: RequestFactory) -> None:
+def test_what_is_cached_is_of_one_user_and_one_request(rf: RequestFactory) -> None:
     request = rf.get("/admin/")
     for permission, model in {"view_article": "Article", "view_channel": "Channel"}.items():
         request.user = user = make_user(permission, permission)
