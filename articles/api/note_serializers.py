@@ -11,7 +11,7 @@ from rest_framework import serializers
 from articles.api.fields import InstantField
 from articles.limits import CONTEXT_LENGTH, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Note
-from articles.notes import mentioned_users, parts_of
+from articles.notes import Users, all_usernames, parts_of
 from articles.text import SearchedText, Selector
 from scheduling.api.strict import Strict
 
@@ -39,8 +39,17 @@ class ReplySerializer(serializers.ModelSerializer[Note]):
 
     def get_mentions(self, note: Note) -> list[str]:
         """In the order of the text."""
-        parts = parts_of(note.text, mentioned_users([note.text]) if "@" in note.text else {})
-        return list(dict.fromkeys(part.user.get_username() for part in parts if part.user))
+        parts = parts_of(note.text, self._users) if "@" in note.text else ()
+        return list(dict.fromkeys(part.user for part in parts if part.user))
+
+    @property
+    def _users(self) -> Users:
+        """Read once for all notes of a response."""
+        context: Any = self.context
+        if "users" not in context:
+            context["users"] = all_usernames()
+        users: Users = context["users"]
+        return users
 
 
 class ThreadSerializer(ReplySerializer):

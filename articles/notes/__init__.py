@@ -1,6 +1,12 @@
 """Notes: threads of the newsroom about an article, with mentions; readers never see them."""
 
-from articles.notes.mentions import Part as Part, mentioned_users as mentioned_users, parts_of as parts_of
+from articles.notes.mentions import (
+    Part as Part,
+    Users as Users,
+    all_usernames as all_usernames,
+    mentioned_users as mentioned_users,
+    parts_of as parts_of,
+)
 from articles.notes.threads import (
     add_note as add_note,
     delete_note as delete_note,

@@ -26,8 +26,11 @@ from scheduling.database import read_database_clock
 SHOWN_BESIDE = 15
 """Threads beside a text; the screen of the notes has all."""
 
-RESOLVED_ON_PAGE = 10
-"""Resolved threads on a page of that screen, as any number may be resolved; it has all open ones."""
+RESOLVED_ON_PAGE = SHOWN_BESIDE
+"""Resolved threads on a page of that screen, as any number may be resolved; it has all open ones.
+
+No fewer than beside a text: what is refused of a form there is shown again on the first page.
+"""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class ShownNotes:
         """Whether the resolved threads are shown at once: on their further pages, and where something was refused."""
         key = self._typed("do").partition(":")[2]
         shown = [one for thread in self.resolved for one in [thread.first, *thread.replies]]
-        return self.page > 1 or any(str(one.note.pk) == key for one in shown)
+        return self.page > 1 or any(one.typed_reply or str(one.note.pk) == key for one in shown)
 
     @property
     def count(self) -> int:

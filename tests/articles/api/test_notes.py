@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from articles import notes
@@ -43,6 +45,22 @@ def address(article: Article, path: str = "") -> str:
 def quoting(**values: str) -> dict[str, str]:
     about = {"quote": "40 million euros", "prefix": "The bridge cost ", "suffix": ", the city said."}
     return {"text": "Source?", **about, **values}
+
+
+def test_many_notes_with_mentions_take_as_many_statements_as_one(
+    desk: APIClient, article: Article, alice: User
+) -> None:
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert desk.get(address(article)).status_code == 200
+        return len(queries)
+
+    thread = notes.add_note(article, by=alice, text=f"@{alice.username}?")
+    statements()  # reads what this process does not know yet
+    one = statements()
+    values: dict[str, Any] = {"article": article, "author": alice, "created_at": soon(), "thread": thread}
+    Note.objects.bulk_create(Note(**values, text=f"@{alice.username}") for _ in range(20))
+    assert statements() <= one
 
 
 def test_a_thread_is_written_answered_and_resolved(desk: APIClient, article: Article) -> None:

@@ -21,7 +21,7 @@ from articles.exceptions import (
     TooMany,
     WithoutAccess,
 )
-from articles.limits import NOTE_LENGTH, QUOTE_LENGTH
+from articles.limits import MOST_MENTIONS, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article, AuditEntry, Note, Notification
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.roles import Role
@@ -237,6 +237,15 @@ def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
         notes.reply(thread, by=author, text="Four")  # though it is resolved
     with pytest.raises(TooMany):
         notes.reopen_note(thread, by=author)
+
+
+def test_a_note_has_a_bounded_number_of_mentions(article: Article, author: User, reviewer: User) -> None:
+    mention = f"@{reviewer.username} "
+    thread = notes.add_note(article, by=author, text=mention * MOST_MENTIONS)
+    with pytest.raises(TooMany):
+        notes.reply(thread, by=author, text=mention * (MOST_MENTIONS + 1))
+    with pytest.raises(TooMany):
+        notes.edit_note(thread, by=author, text=mention * (MOST_MENTIONS + 1))
 
 
 def test_a_thread_has_a_bounded_number_of_replies(

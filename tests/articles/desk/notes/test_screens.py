@@ -304,6 +304,31 @@ def test_a_screen_reads_few_of_many_resolved_threads(client: Client, article: Ar
     assert {name: count for name, count in found.items() if not 0 < count <= most[name]} == {}
 
 
+def test_no_number_of_possible_mentions_closes_a_screen(client: Client, article: Article, alice: User) -> None:
+    """Each beginning of a mention may be a username: there are more than a query can name."""
+    values: dict[str, Any] = {"article": article, "author": alice, "created_at": soon()}
+
+    def note(number: int, thread: Note | None = None) -> Note:
+        begins = (chr(0x4E00 + 26 * number + each) for each in range(26))
+        return Note(**values, thread=thread, text="".join(f" @{each}" + "字" * 149 for each in begins) + " @alice")
+
+    threads = Note.objects.bulk_create(note(number) for number in range(2))
+    Note.objects.bulk_create(note(number, threads[number % 2]) for number in range(2, 72))
+    assert client.get(f"/admin/articles/article/{article.pk}/change/").status_code == 200
+    screen = client.get(address(article))
+    assert (screen.status_code, screen.text.count('class="note-mention"')) == (200, 72)
+    assert load(client, article).status_code == 200
+
+
+def test_a_reply_typed_in_a_resolved_thread_is_unfolded_when_something_else_is_refused(
+    client: Client, article: Article, alice: User
+) -> None:
+    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(2)]
+    notes.resolve_note(threads[0], by=alice)
+    sent = {"do": "add", "text": "", f"reply-{threads[0].pk}": "My long text"}
+    assert 'class="note-resolved" open>' in client.post(address(article), sent).text
+
+
 def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
     thread = notes.add_note(article, by=alice, text="Source?")
     notes.delete_note(thread, by=alice)
