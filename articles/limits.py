@@ -24,6 +24,7 @@ ALT_LENGTH = 500  # characters of an alt text
 CAPTION_LENGTH = 1000  # characters of a caption
 CREDIT_LENGTH = 200  # characters of a credit
 NOTE_LENGTH = 4_000  # characters of a note
+THREAD_LENGTH = 20_000  # characters of a thread of notes
 QUOTE_LENGTH = 2_000  # characters of the passage that a note is about
 CONTEXT_LENGTH = 64  # characters before and after that passage
 RELEASE_NAME_LENGTH = 120  # characters of a release's name

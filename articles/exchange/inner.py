@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from articles.exchange import fields as read
 from articles.exchange.digest import ImportedNote, ImportedText, ImportedUpdate
 from articles.exchange.records import Refused
 from articles.exchange.statuses import Timetable, status_named
-from articles.limits import CONTEXT_LENGTH, NOTE_LENGTH, QUOTE_LENGTH
+from articles.limits import CONTEXT_LENGTH, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH
 from articles.models import Article
 from articles.publishing import users_named
 
@@ -46,19 +47,22 @@ def former_slugs(source: read.Fields, longest: int, *, now: str) -> tuple[str, .
 
 
 def notes(source: read.Fields, remarks: list[str]) -> tuple[ImportedNote, ...]:
-    """The newsroom's notes on the article, with their replies."""
-    return tuple(
-        ImportedNote(
-            **_written(one, remarks),
-            quote=read.text(one, "quote", QUOTE_LENGTH, remarks),
-            prefix=_around(one, "prefix")[-CONTEXT_LENGTH:],
-            suffix=_around(one, "suffix")[:CONTEXT_LENGTH],
-            resolved_at=moment(one, "resolved_at"),
-            resolved_by=read.line(one, "resolved_by", NAME, remarks),
-            replies=tuple(ImportedNote(**_written(reply, remarks)) for reply in objects(one, "replies")),
-        )
-        for one in objects(source, "notes")
-    )
+    """The newsroom's notes on the article, with their replies; a thread that is too long goes on in the next one."""
+    return tuple(thread for one in objects(source, "notes") for thread in _threads(one, remarks))
+
+
+def _threads(one: read.Fields, remarks: list[str]) -> Iterator[ImportedNote]:
+    thread: dict[str, Any] = {
+        "quote": read.text(one, "quote", QUOTE_LENGTH, remarks),
+        "prefix": _around(one, "prefix")[-CONTEXT_LENGTH:],
+        "suffix": _around(one, "suffix")[:CONTEXT_LENGTH],
+        "resolved_at": moment(one, "resolved_at"),
+        "resolved_by": read.line(one, "resolved_by", NAME, remarks),
+    }
+    written = [ImportedNote(**_written(each, remarks)) for each in (one, *objects(one, "replies"))]
+    for start in range(0, len(written), MOST_REPLIES + 1):
+        first, *replies = written[start : start + MOST_REPLIES + 1]
+        yield replace(first, **thread, replies=tuple(replies))
 
 
 def _around(one: read.Fields, name: str) -> str:

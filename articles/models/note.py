@@ -21,14 +21,6 @@ class NoteQuerySet(models.QuerySet["Note"]):
         """The first note of each thread, oldest first."""
         return self.filter(thread__isnull=True).order_by("created_at", "pk")
 
-    def unresolved(self) -> Self:
-        """Threads that are not resolved."""
-        return self.filter(thread__isnull=True, resolved_at__isnull=True)
-
-    def resolved(self) -> Self:
-        """Threads that are resolved."""
-        return self.filter(thread__isnull=True, resolved_at__isnull=False)
-
 
 class Note(models.Model):
     """The first note of a thread, or a reply in one.

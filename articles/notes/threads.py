@@ -9,12 +9,13 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch, Q, Sum
+from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_annotation
 from articles.exceptions import ArticleGone, NotAllowed, NoteChanged, NoteEmpty, NoteGone, TooLong, TooMany
-from articles.limits import CONTEXT_LENGTH, MOST_NOTES, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH
+from articles.limits import CONTEXT_LENGTH, MOST_NOTES, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH, THREAD_LENGTH
 from articles.models import Article, Note, NoteQuerySet, Notification, as_id
 from articles.notes.mentions import new_mentions
 from articles.notifications import notify_users
@@ -67,9 +68,9 @@ def add_note(article: Article, *, by: Actor, text: str, about: Selector = ON_ART
 def reply(thread: Note, *, by: Actor, text: str, pk: UUID | None = None) -> Note:
     """Answer in a thread; `pk` and errors as in `add_note`, and `NoteGone`."""
     require_newsroom(by)
-    _lock_article(thread.article_id)
-    _lock(thread)
     first = thread.thread or thread
+    _lock_article(first.article_id)
+    _lock(first)
     writers = Note.objects.filter(thread=first).values_list("author", flat=True)
     answer = Note(article=first.article, thread=first, text=text)
     return _write(answer, by=by, pk=pk, concerned=[first.author_id, *writers])
@@ -88,6 +89,8 @@ def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None)
     text = _checked(text)
     if text == note.text:
         return
+    if len(text) > len(note.text):
+        _refuse_long(note.thread or note, text, former=note)
     if seen is not None and seen != note.changed_at:
         raise NoteChanged
     mentioned = new_mentions(text, before=note.text)
@@ -98,9 +101,14 @@ def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None)
 
 
 @retried
-def resolve_note(note: Note, *, by: Actor) -> None:
-    """Resolve a thread; nothing happens if it is resolved already. Raises `NotAllowed` and `NoteGone`."""
+def resolve_note(note: Note, *, by: Actor, closing: str = "", pk: UUID | None = None) -> None:
+    """Resolve a thread with a closing reply, if there is one; nothing happens if it is resolved already.
+
+    `pk` is that of the reply. Raises `NotAllowed` and `NoteGone`; with a reply, what `reply` does.
+    """
     _set_resolved(note, Action.RESOLVE_NOTE, read_database_clock(), by)
+    if closing.strip():  # after it, as the notes of a resolved thread do not count to those of the article
+        reply(note, by=by, text=closing, pk=pk)
 
 
 @retried
@@ -136,9 +144,12 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
         if (stored := Note.objects.filter(pk=pk).first()) is not None:
             return _sent_again(stored, note, by)
         note.pk = pk
-    _refuse_many(note.article_id, note.thread)
-    if note.thread is not None and note.thread.replies.count() >= MOST_REPLIES:
-        raise TooMany(_("A thread has at most %(most)d replies; start a new one.") % {"most": MOST_REPLIES})
+    if note.thread is None or not note.thread.is_resolved:
+        _refuse_many(note.article_id)
+    if note.thread is not None:
+        _refuse_long(note.thread, note.text)
+        if note.thread.replies.count() >= MOST_REPLIES:
+            raise TooMany(_("A thread has at most %(most)d replies; start a new one.") % {"most": MOST_REPLIES})
     mentioned = {user.pk for user in new_mentions(note.text)}
     note.created_at = read_database_clock()
     note.save(force_insert=True)
@@ -149,13 +160,24 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     return note
 
 
-def _refuse_many(article_id: int, thread: Note | None) -> None:
-    """Raise `TooMany` if the article has as many notes in open threads, and in this one, as a screen can show."""
+def _refuse_many(article_id: int, *, opened: Note | None = None) -> None:
+    """Raise `TooMany` if the article has its most notes in open threads, and in the one that is opened."""
     threads = Q(thread=None, resolved_at=None) | Q(thread__resolved_at=None, thread__isnull=False)
-    if thread is not None:
-        threads |= Q(pk=thread.pk) | Q(thread=thread)
+    if opened is not None:
+        threads |= Q(pk=opened.pk) | Q(thread=opened)
     if Note.objects.filter(threads, article=article_id).count() >= MOST_NOTES:
         raise TooMany(_("An article has at most %(most)d open notes; resolve some first.") % {"most": MOST_NOTES})
+
+
+def _refuse_long(thread: Note, text: str, *, former: Note | None = None) -> None:
+    """Raise `TooLong` if the thread is too long with this text, in place of that of the `former` note."""
+    others = Note.objects.filter(Q(pk=thread.pk) | Q(thread=thread))
+    if former is not None:
+        others = others.exclude(pk=former.pk)
+    length = others.aggregate(length=Sum(Length("text")))["length"] or 0
+    if length + len(text) > THREAD_LENGTH:
+        words = {"most": THREAD_LENGTH}
+        raise TooLong(_("The notes of a thread can have %(most)d characters together; start a new one.") % words)
 
 
 def _sent_again(stored: Note, note: Note, by: Actor) -> Note:
@@ -174,7 +196,7 @@ def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -
     if (first.resolved_at is None) == (moment is None):
         return
     if moment is None:
-        _refuse_many(first.article_id, first)
+        _refuse_many(first.article_id, opened=first)
     first.resolved_at, first.resolved_by_id = moment, by.pk if moment else None
     first.save(update_fields=["resolved_at", "resolved_by"])
     _record(action, first, by=by)

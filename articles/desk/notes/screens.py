@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
-from articles.desk.notes.shown import SHOWN_BESIDE, ShownNotes, assignment_of
+from articles.desk.notes.shown import THREADS_SHOWN, ShownNotes, assignment_of
 from articles.desk.parse import instant, number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
@@ -126,7 +126,7 @@ def _threads_written_in(article: Article, typed: Any) -> set[UUID]:
     """The threads in which the form has a text, which may be on another page now."""
     written = [name for name, text in typed.items() if name.startswith("reply-") and text.strip()]
     keys = [typed["do"].partition(":")[2], *(name.removeprefix("reply-") for name in written)]
-    ids = [pk for pk in map(as_id, keys[:SHOWN_BESIDE]) if pk]
+    ids = [pk for pk in map(as_id, keys[:THREADS_SHOWN]) if pk]
     found = Note.objects.filter(article=article, pk__in=ids).values_list("thread", "pk") if ids else ()
     return {thread or pk for thread, pk in found}
 
@@ -151,10 +151,9 @@ def _reply(request: HttpRequest, article: Article, key: str) -> None:
 
 
 def _resolve(request: HttpRequest, article: Article, key: str) -> None:
-    """Resolve a thread, with the reply that was typed before."""
-    if request.POST.get(f"reply-{key}", "").strip():
-        _reply(request, article, key)
-    notes.resolve_note(notes.find_note(article, key), by=request.user)
+    """Resolve a thread, with the reply that was typed there."""
+    text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
+    notes.resolve_note(notes.find_note(article, key), by=request.user, closing=text, pk=as_id(new))
 
 
 def _edit(request: HttpRequest, article: Article, key: str) -> None:
@@ -193,7 +192,7 @@ def _is_script(request: HttpRequest) -> bool:
 
 def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
     """The threads for the script; 204 if it has this version already."""
-    kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:SHOWN_BESIDE]) if pk}
+    kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:THREADS_SHOWN]) if pk}
     shown = ShownNotes(
         _ARTICLES.get(pk=article.pk), request.user, page=number_or_zero(request.GET.get("page", "")), kept=kept
     )

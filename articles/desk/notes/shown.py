@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
@@ -23,13 +25,10 @@ from articles.publishing import Actor
 from articles.text import SearchedText, Selector, plain_text
 from scheduling.database import read_database_clock
 
-SHOWN_BESIDE = 15
-"""Threads beside a text; the screen of the notes has all."""
+THREADS_SHOWN = 15
+"""Threads beside a text, and on each page of the screen of the notes, which has all.
 
-RESOLVED_ON_PAGE = SHOWN_BESIDE
-"""Resolved threads on a page of that screen, as any number may be resolved; it has all open ones.
-
-No fewer than beside a text: what is refused of a form there is shown again on the first page.
+With the limits of a thread this bounds what a page sends, and the fields of the form: a request may have 1,000.
 """
 
 
@@ -44,7 +43,7 @@ class ShownNote:
     may_delete: bool
     seen: str
     when: str
-    typed_edit: str  #: its text, or what was typed instead and not saved
+    typed_edit: str  #: what was typed instead of its text and not saved, or ""
     typed_reply: str = ""
     new_id: UUID = field(default_factory=uuid4)  #: of the reply that is written next; sent twice, it is stored once
 
@@ -82,34 +81,32 @@ class ShownNotes:
     new_id: UUID = field(default_factory=uuid4)
 
     @cached_property
-    def resolved_page(self) -> Page[Note]:
-        """Some of the resolved threads, the last resolved one first; beside a text, as many as open ones leave room."""
-        resolved = threads_of(self.article).resolved().order_by("-resolved_at", "-pk")
-        size = RESOLVED_ON_PAGE if self.page else max(1, SHOWN_BESIDE - len(self._unresolved))
-        return Paginator(resolved, size).get_page(self.page or 1)
+    def shown_page(self) -> Page[Note]:
+        """The page of the threads: open ones oldest first, then resolved ones, the last resolved one first."""
+        order = _OPEN_FIRST, "created_at", "pk"
+        return Paginator(threads_of(self.article).order_by(*order), THREADS_SHOWN).get_page(self.page)
 
     @cached_property
-    def _unresolved(self) -> list[Note]:
-        return list(threads_of(self.article).unresolved())
+    def _newest(self) -> Iterable[Note]:
+        """The threads beside a text: open ones by their newest note, before resolved ones."""
+        replies = Note.objects.filter(thread=OuterRef("pk")).order_by("-created_at").values("created_at")
+        written = Coalesce(Subquery(replies[:1]), "created_at")
+        return threads_of(self.article).alias(written=written).order_by(_OPEN_FIRST, "-written", "pk")[:THREADS_SHOWN]
 
     @cached_property
     def _rows(self) -> list[Note]:
-        """Open threads, some of the resolved ones, and the kept ones, oldest first."""
-        rows = {row.pk: row for row in [*self._unresolved, *self.resolved_page]}
-        if others := {*self.kept} - rows.keys():
-            rows |= threads_of(self.article).in_bulk(others)
-        return sorted(rows.values(), key=lambda row: (row.created_at, row.pk))
+        """The threads shown, oldest first: the kept ones, and as many others as there is room for."""
+        kept = threads_of(self.article).in_bulk(self.kept) if self.kept else {}
+        others = [row for row in (self.shown_page if self.page else self._newest) if row.pk not in kept]
+        rows = [*kept.values(), *others[: max(0, THREADS_SHOWN - len(kept))]]
+        return sorted(rows, key=lambda row: (row.created_at, row.pk))
 
     @cached_property
     def threads(self) -> list[Thread]:
-        """The threads shown, oldest first; open ones go before resolved ones where not all are."""
-        rows = self._rows
-        if not self.page:
-            newest = sorted(rows, key=_last_written)[-SHOWN_BESIDE:]
-            rows = [row for row in rows if row in newest or row.pk in self.kept]
-        users = mentioned_users(note.text for first in rows for note in [first, *first.replies.all()])
-        text = SearchedText(plain_text(self._body)) if any(row.quote for row in rows) else None
-        return [self._thread(row, users, text) for row in rows]
+        """The threads shown, oldest first."""
+        users = mentioned_users(note.text for first in self._rows for note in [first, *first.replies.all()])
+        text = SearchedText(plain_text(self._body)) if any(row.quote for row in self._rows) else None
+        return [self._thread(row, users, text) for row in self._rows]
 
     @property
     def total(self) -> int:
@@ -132,17 +129,23 @@ class ShownNotes:
         """Whether the resolved threads are shown at once: on their further pages, and where something was refused."""
         key = self._typed("do").partition(":")[2]
         shown = [one for thread in self.resolved for one in [thread.first, *thread.replies]]
-        return self.page > 1 or any(one.typed_reply or str(one.note.pk) == key for one in shown)
+        return self.page > 1 or any(one.typed_reply or one.typed_edit or str(one.note.pk) == key for one in shown)
 
     @property
     def count(self) -> int:
         """Number of open threads."""
-        return sum(not row.is_resolved for row in self._rows)
+        return self._counts["opened"]
 
     @property
     def resolved_count(self) -> int:
         """Number of resolved threads."""
-        return self.resolved_page.paginator.count
+        return self._counts["resolved"]
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        is_open = Q(resolved_at=None)
+        threads = Note.objects.filter(article=self.article, thread=None)
+        return threads.aggregate(opened=Count("pk", filter=is_open), resolved=Count("pk", filter=~is_open))
 
     @property
     def typed_text(self) -> str:
@@ -174,7 +177,7 @@ class ShownNotes:
         """Differs after any change of what is shown."""
         notes = [note for first in self._rows for note in [first, *first.replies.all()]]
         states = [(str(note.pk), note.changed_at, note.resolved_at, named(note.author)) for note in notes]
-        shown = states, self.resolved_count, self.assigned, self.is_late, newest_number(self.article)
+        shown = states, self.count, self.resolved_count, self.assigned, self.is_late, newest_number(self.article)
         return sha256(repr(shown).encode()).hexdigest()[:16]
 
     @property
@@ -227,6 +230,11 @@ class ShownNotes:
     def _typed(self, name: str) -> str:
         return str(self.typed.get(name, "")) if self.typed else ""
 
+    def _typed_edit(self, note: Note) -> str:
+        """What was typed over the text of the note; browsers send the fields of all notes, with other ends of lines."""
+        typed = self._typed(f"edit-{note.pk}")
+        return "" if typed.replace("\r\n", "\n") == note.text else typed
+
     def _may_delete(self, answer: Note) -> bool:
         return answer.author_id == self.by.pk or bool(getattr(self.by, "is_superuser", False))
 
@@ -239,7 +247,7 @@ class ShownNotes:
             may_delete=may_delete,
             seen=_stamp(note.changed_at),
             when=short_time(note.created_at.replace(second=0, microsecond=0)),
-            typed_edit=self._typed(f"edit-{note.pk}") or note.text,
+            typed_edit=self._typed_edit(note),
             typed_reply=self._typed(f"reply-{note.pk}"),
         )
 
@@ -249,9 +257,7 @@ def assignment_of(article: Article) -> str:
     return f"{article.owner_id or ''} {article.due_at.isoformat() if article.due_at else ''}"
 
 
-def _last_written(first: Note) -> tuple[bool, datetime]:
-    """A key that puts open threads last, and of these the one with the newest note."""
-    return not first.is_resolved, max(note.created_at for note in [first, *first.replies.all()])
+_OPEN_FIRST = F("resolved_at").desc(nulls_first=True)
 
 
 def _stamp(moment: datetime) -> str:

@@ -21,7 +21,7 @@ from django.db.models import F
 
 from articles import demo, fronts, notes, publishing, releases
 from articles.fronts import Operation, Recurrence
-from articles.limits import MOST_CARDS, MOST_DRAFTS
+from articles.limits import MOST_CARDS, MOST_DRAFTS, MOST_REPLIES
 from articles.models import (
     MICROSECOND,
     Article,
@@ -31,6 +31,7 @@ from articles.models import (
     FrontSeries,
     FrontVersion,
     Image,
+    Note,
     Release,
     SavedView,
     SensitiveWord,
@@ -522,6 +523,19 @@ def test_unknown_owners_and_writers_are_reported(tmp_path: Path) -> None:
 
     assert result.summary == counts(created=4)
     assert [remark for remark in result.remarks if remark.startswith("note: 2 articles name owners or writers")]
+
+
+@pytest.mark.django_db
+def test_a_thread_of_more_replies_than_a_screen_shows_goes_on_in_the_next_one(tmp_path: Path) -> None:
+    written = [{"text": f"Note {number}", "created_at": str(OLD)} for number in range(2 * MOST_REPLIES + 3)]
+    note = {**written[0], "quote": "x", "resolved_at": str(OLD), "replies": written[1:]}
+    run_import(write_lines(tmp_path / "a.jsonl", record("A", notes=[note])))
+    threads = {one.text: one for one in Note.objects.filter(thread=None)}
+    starts = (0, MOST_REPLIES + 1, 2 * MOST_REPLIES + 2)
+    assert sorted(threads) == sorted(f"Note {start}" for start in starts)
+    assert {(one.quote, one.is_resolved) for one in threads.values()} == {("x", True)}
+    assert [threads[f"Note {start}"].replies.count() for start in starts] == [MOST_REPLIES, MOST_REPLIES, 0]
+    assert run_import(write_lines(tmp_path / "a.jsonl", record("A", notes=[note]))).summary == counts(skipped=1)
 
 
 @pytest.mark.django_db

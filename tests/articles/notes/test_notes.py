@@ -75,7 +75,7 @@ def test_a_thread_about_a_passage_is_written_answered_resolved_and_reopened(
     assert [(each.text, each.author) for each in thread.replies.all()] == [("City council", author)]
     assert (thread.is_resolved, thread.resolved_by) == (True, author)
     notes.reopen_note(thread, by=reviewer)
-    assert Note.objects.unresolved().get() == note
+    assert Note.objects.threads().get(resolved_at=None) == note
     assert actions()[1:] == ["add_note", "reply", "resolve_note", "reopen_note"]
     entry = AuditEntry.objects.get(action="add_note")
     assert (entry.reason, entry.details["quote"], entry.user_id) == ("Source?", "40 million", reviewer.pk)
@@ -233,8 +233,7 @@ def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
     notes.resolve_note(thread, by=author)
     notes.add_note(article, by=author, text="Three")
     assert Note.objects.count() == 3
-    with pytest.raises(TooMany):
-        notes.reply(thread, by=author, text="Four")  # though it is resolved
+    notes.reply(thread, by=author, text="Four")  # which is resolved
     with pytest.raises(TooMany):
         notes.reopen_note(thread, by=author)
 
@@ -259,6 +258,21 @@ def test_a_thread_has_a_bounded_number_of_replies(
         notes.reply(thread, by=author, text="Three")
     notes.reply(thread, by=author, text="Two, sent again", pk=pk)
     assert thread.replies.count() == 2
+
+
+def test_a_thread_has_a_bounded_length(article: Article, author: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("articles.notes.threads.THREAD_LENGTH", 10)
+    thread = notes.add_note(article, by=author, text="12345")
+    answer = notes.reply(thread, by=author, text="12345")
+    with pytest.raises(TooLong):
+        notes.reply(answer, by=author, text="1")
+    with pytest.raises(TooLong):
+        notes.edit_note(answer, by=author, text="123456")
+    notes.edit_note(thread, by=author, text="1234")
+    notes.edit_note(answer, by=author, text="123456")
+    monkeypatch.setattr("articles.notes.threads.THREAD_LENGTH", 5)
+    notes.edit_note(answer, by=author, text="12345")  # of a thread from before the limit
+    notes.add_note(article, by=author, text="12345")
 
 
 def test_notes_are_deleted_with_their_article_and_stay_when_their_author_leaves(

@@ -292,9 +292,12 @@ form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (isSending) return;
     isSending = true;
+    const areas = event.submitter.closest("[data-note-draft], .note-more")?.querySelectorAll("textarea") || [];
+    for (const area of areas) area.readOnly = true; // its answer empties or replaces what would be typed on
     event.submitter.setAttribute("aria-busy", "true");
     await send(event.submitter);
     event.submitter.removeAttribute("aria-busy");
+    for (const area of areas) area.readOnly = false;
     isSending = false;
 });
 

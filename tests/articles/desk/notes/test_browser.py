@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from articles import notes
-from articles.desk.notes.shown import SHOWN_BESIDE
+from articles.desk.notes.shown import THREADS_SHOWN
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
@@ -107,7 +107,7 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
 
 def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
     article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
-    for number in range(SHOWN_BESIDE):
+    for number in range(THREADS_SHOWN):
         notes.add_note(article, by=rita, text=f"Note {number}")
     open_form(page, article)
     page.get_by_role("tab", name="Notes").click()
@@ -168,6 +168,24 @@ def test_a_note_survives_a_lost_connection_an_ended_session_and_a_reload(page: P
     expect(page.locator("#note-problem")).to_be_hidden()
     expect(text).to_have_value("")
     assert Note.objects.values_list("text").get() == ("Half an hour of thought",)
+
+
+def test_what_is_sent_cannot_be_typed_on_until_it_is_answered(page: Page) -> None:
+    """It would be lost with the answer, which empties the field."""
+    article = make_article(body=BODY)
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    waiting: list[Route] = []
+    page.route("**/notes/*", lambda route: waiting.append(route))  # noqa: PLW0108 (a method of a list has no attributes)
+    text = page.get_by_label("New note")
+    text.fill("Half an hour of thought")
+    with page.expect_request("**/notes/*"):
+        page.keyboard.press("Control+Enter")
+    expect(text).not_to_be_editable()
+    waiting[0].continue_()
+    expect(text).to_have_value("")
+    text.fill("and another")
+    expect(page.locator(".note-text")).to_have_text("Half an hour of thought")
 
 
 def test_a_closed_window_leaves_its_notes_to_the_next_one_of_its_user(page: Page) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from articles import notes
-from articles.desk.notes.shown import RESOLVED_ON_PAGE, SHOWN_BESIDE
+from articles.desk.notes.shown import THREADS_SHOWN
+from articles.limits import MOST_REPLIES, THREAD_LENGTH
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
@@ -99,35 +101,37 @@ def test_what_was_typed_is_shown_again_with_the_error(client: Client, article: A
         assert send(client, article, do).status_code == 400
 
 
-def test_the_newest_threads_stand_beside_the_form_and_all_on_their_screen(
+def test_the_newest_threads_stand_beside_the_form_and_the_oldest_open_ones_on_the_first_page_of_their_screen(
     client: Client, article: Article, alice: User
 ) -> None:
     about = Selector("40 million euros", "The bridge cost ", ", the city")
-    threads = [notes.add_note(article, by=alice, text=f"n{number}n", about=about) for number in range(SHOWN_BESIDE + 5)]
+    threads = [
+        notes.add_note(article, by=alice, text=f"n{number}n", about=about) for number in range(THREADS_SHOWN + 5)
+    ]
     notes.resolve_note(threads[0], by=alice)
     notes.resolve_note(threads[-1], by=alice)
 
     def shown(text: str) -> list[int]:
         return [number for number in range(len(threads)) if f"n{number}n<" in text]
 
-    newest, whole = list(range(4, len(threads) - 1)), list(range(len(threads)))
+    newest, oldest = list(range(4, len(threads) - 1)), list(range(1, THREADS_SHOWN + 1))
     page = client.get(f"/admin/articles/article/{article.pk}/change/").text
     panel = page.partition('id="note-threads"')[2].partition("notes.js")[0]
     assert (shown(panel), f'href="{address(article)}">Show all {len(threads)} notes<' in panel) == (newest, True)
     screen = client.get(address(article)).text
-    assert (sorted(shown(screen)), "Show all" in screen) == (whole, False)
+    assert (shown(screen), "Show all" in screen) == (oldest, False)
     beside = load(client, article).json()
     assert (shown(beside["threads"]), beside["count"]) == (newest, len(threads) - 2)
-    assert len(beside["passages"]) == SHOWN_BESIDE
-    asked = client.get(address(article), {"page": "1"}, headers={"Accept": "application/json"}).json()
-    assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (whole, True)
+    assert len(beside["passages"]) == THREADS_SHOWN
+    asked = client.get(address(article), {"page": "2"}, headers={"Accept": "application/json"}).json()
+    others = [number for number in range(len(threads)) if number not in oldest]
+    assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (others, True)
 
 
-def test_resolved_threads_are_shown_by_pages(
+def test_all_threads_are_shown_by_pages_open_ones_first(
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.desk.notes.shown.RESOLVED_ON_PAGE", 2)
-    monkeypatch.setattr("articles.desk.notes.shown.SHOWN_BESIDE", 3)
+    monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
     threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(6)]
     for thread in threads[:5]:
         notes.resolve_note(thread, by=alice)
@@ -136,13 +140,13 @@ def test_resolved_threads_are_shown_by_pages(
         return [number for number in range(6) if f"n{number}n<" in text]
 
     pages = {number: client.get(address(article), {"page": number}).text for number in (1, 2, 3)}
-    assert {number: shown(text) for number, text in pages.items()} == {1: [3, 4, 5], 2: [1, 2, 5], 3: [0, 5]}
+    assert {number: shown(text) for number, text in pages.items()} == {1: [4, 5], 2: [2, 3], 3: [0, 1]}
     assert all("Resolved (5)" in text for text in pages.values())
     assert ('href="?page=3"' in pages[2], 'href="?page=4"' in pages[3]) == (True, False)
     beside = load(client, article)
-    assert ("Show all 6 notes" in beside.json()["threads"], shown(beside.json()["threads"])) == (True, [3, 4, 5])
+    assert ("Show all 6 notes" in beside.json()["threads"], shown(beside.json()["threads"])) == (True, [4, 5])
     asked = client.get(address(article), {"page": "3"}, headers={"Accept": "application/json"}).json()
-    assert shown(asked["threads"]) == [0, 5]
+    assert shown(asked["threads"]) == [0, 1]
     assert f'action="{address(article)}?page=3"' in pages[3]
     reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
     make_user("tagger", "change_tag")
@@ -156,7 +160,7 @@ def test_resolved_threads_are_shown_by_pages(
 
 
 def test_a_thread_with_a_new_reply_stands_beside_the_form(client: Client, article: Article, alice: User) -> None:
-    threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(SHOWN_BESIDE + 1)]
+    threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(THREADS_SHOWN + 1)]
     assert "n0n<" not in load(client, article).json()["threads"]
     kept = client.get(address(article), {"keep": [str(threads[0].pk), "x"]}, headers={"Accept": "application/json"})
     assert "n0n<" in kept.json()["threads"]
@@ -275,13 +279,11 @@ def test_of_two_assignments_at_once_one_is_refused(client: Client, article: Arti
 def test_a_refused_reply_is_shown_again_although_its_thread_is_on_another_page_now(
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("articles.desk.notes.shown.RESOLVED_ON_PAGE", 2)
+    monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
     threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(4)]
-    for thread in threads[:2]:
-        notes.resolve_note(thread, by=alice)
     assert "Thread 0" in client.get(address(article)).text
-    for thread in threads[2:]:  # by colleagues, while the reply is written
-        notes.resolve_note(thread, by=alice)
+    notes.resolve_note(threads[0], by=alice)  # by a colleague, while the reply is written
+    assert "Thread 0" not in client.get(address(article)).text
     make_user("tagger", "change_tag")
     reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
     refused = client.post(address(article), reply).text
@@ -298,10 +300,22 @@ def test_a_screen_reads_few_of_many_resolved_threads(client: Client, article: Ar
     form = client.get(f"/admin/articles/article/{article.pk}/change/").text
     beside = load(client, article, keep=[str(one.pk) for one in threads]).json()["threads"]
     screen = client.get(address(article)).text
-    most = {"form": SHOWN_BESIDE, "beside": 2 * SHOWN_BESIDE, "screen": RESOLVED_ON_PAGE}
     texts = {"form": form, "beside": beside, "screen": screen}
-    found = {name: text.count("reply!</p>") / 3 for name, text in texts.items()}
-    assert {name: count for name, count in found.items() if not 0 < count <= most[name]} == {}
+    assert {name: text.count("reply!</p>") / 3 for name, text in texts.items()} == dict.fromkeys(texts, THREADS_SHOWN)
+
+
+def test_the_largest_form_is_of_bounded_size_and_can_be_sent(client: Client, article: Article, alice: User) -> None:
+    """Each own note has two fields in it, and its text twice; a character may take six in HTML."""
+    values: dict[str, Any] = {"article": article, "author": alice, "created_at": soon()}
+    text = '"' * (THREAD_LENGTH // (MOST_REPLIES + 1))
+    threads = Note.objects.bulk_create(Note(**values, text=text) for _ in range(THREADS_SHOWN + 1))
+    Note.objects.bulk_create(Note(**values, thread=one, text=text) for one in threads for _ in range(MOST_REPLIES))
+    for page in (client.get(f"/admin/articles/article/{article.pk}/change/"), client.get(address(article))):
+        fields = dict.fromkeys(re.findall(r'form="notes-form"[^>]* name="([^"]+)"', page.text), "x")
+        assert len(page.text) < 5_000_000
+        assert len(fields) > 2 * THREADS_SHOWN * MOST_REPLIES
+        sent = client.post(address(article), {**fields, "do": f"resolve:{threads[0].pk}"})
+        assert (sent.status_code, "A thread has at most 20 replies" in sent.text) == (400, True)
 
 
 def test_no_number_of_possible_mentions_closes_a_screen(client: Client, article: Article, alice: User) -> None:
@@ -327,6 +341,32 @@ def test_a_reply_typed_in_a_resolved_thread_is_unfolded_when_something_else_is_r
     notes.resolve_note(threads[0], by=alice)
     sent = {"do": "add", "text": "", f"reply-{threads[0].pk}": "My long text"}
     assert 'class="note-resolved" open>' in client.post(address(article), sent).text
+
+
+def test_a_refused_edit_is_unfolded_also_of_a_resolved_thread(client: Client, article: Article, alice: User) -> None:
+    threads = [notes.add_note(article, by=alice, text=f"Thread\n{number}") for number in range(2)]
+    notes.resolve_note(threads[0], by=alice)
+    sent = {f"edit-{one.pk}": f"Thread\r\n{number}" for number, one in enumerate(threads)}
+    untouched = client.post(address(article), {**sent, "do": "add", "text": ""}).text
+    unfolded = re.compile(r'class="(note-more|note-resolved)" open')
+    assert unfolded.findall(untouched) == []
+    sent |= {"do": f"edit:{threads[1].pk}", f"edit-{threads[1].pk}": "", f"edit-{threads[0].pk}": "My long text"}
+    refused = client.post(address(article), sent).text
+    assert sorted(set(unfolded.findall(refused))) == ["note-more", "note-resolved"]
+    assert ">My long text</textarea>" in refused
+
+
+def test_a_thread_is_resolved_with_a_closing_reply_though_the_article_has_its_most_notes(
+    client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.notes.threads.MOST_NOTES", 2)
+    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(2)]
+    make_user("tagger", "change_tag")
+    for text, status, replies in (("@tagger done", 400, []), ("Done", 302, ["Done"])):
+        sent = {"do": f"resolve:{threads[0].pk}", f"reply-{threads[0].pk}": text, f"new-{threads[0].pk}": uuid4()}
+        assert client.post(address(article), sent).status_code == status
+        assert list(Note.objects.filter(thread=threads[0]).values_list("text", flat=True)) == replies
+        assert Note.objects.get(pk=threads[0].pk).is_resolved is bool(replies)
 
 
 def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
