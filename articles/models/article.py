@@ -257,22 +257,19 @@ class Article(TextLines, Covered, Dated):
     def __str__(self) -> str:
         return self.title
 
-    def save(self, *args: Any, savepoint: bool = True, **options: Any) -> None:
-        """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction.
-
-        Without `revise` the caller stores the revision. Without a `savepoint` an error also rolls back the caller's
-        transaction.
-        """
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save, sync the article's tasks and, if the text changed, store it as a revision, in one transaction."""
         before, was_new = self.snapshot(), self._state.adding
 
         def attempt() -> None:
             self.__dict__.update(before)
             self._state.adding = was_new
-            self._save(*args, **options)
+            self.save_in_transaction(*args, **options)
 
-        retried(attempt, savepoint=savepoint)()
+        retried(attempt)()
 
-    def _save(self, *args: Any, revise: bool = True, **options: Any) -> None:
+    def save_in_transaction(self, *args: Any, revise: bool = True, **options: Any) -> None:
+        """The same in a transaction of the caller, who stores the revision without `revise`."""
         is_new = self._state.adding
         if is_new:
             self.slug = self.slug or slugify(self.title, allow_unicode=True)[:SLUG_LENGTH].strip("-")

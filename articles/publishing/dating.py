@@ -129,9 +129,9 @@ def date_many_on_commit(times: Mapping[int, datetime], before: datetime) -> None
 def _counts_from(article: Article, before: datetime) -> bool:
     """Whether a time of what readers see of the article, or will see soon, is that of the transaction."""
     moment = article.goes_live_at
-    if article.status not in Article.Status.visible() or moment is None or article.is_over_at(before):
+    if moment is None or moment >= before + _KNOWN_FOR or article.status not in Article.Status.visible():
         return False
-    return moment < before + _KNOWN_FOR and any(getattr(article, name) == before for name in _DATED)
+    return not article.is_over_at(before) and any(getattr(article, name) == before for name in _DATED)
 
 
 def _date(article: Article, before: datetime) -> None:

@@ -80,10 +80,10 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
     if not (created or article.changed_fields() or always):
         sync_tasks([article.pk])
         return
+    # Without savepoints, two round trips each: if one step fails, all of it is rolled back.
     with transaction.atomic(savepoint=False):
         with _storing(article):
-            # Without savepoints, two round trips each: if one step fails, all of it is rolled back.
-            article.save(revise=False, savepoint=False)
+            article.save_in_transaction(revise=False)
         # Afterwards: the save itself, or a receiver of another project, may have changed more.
         follow(article, StoredChange.of(article, created=created, loaded=loaded))
 

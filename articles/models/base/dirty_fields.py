@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any, Self
 
 from django.db import models
 from django.db.models.expressions import Combinable
+from django.utils import timezone
 
 from scheduling.database import instance_of_row
 
 
 class SavesOnlyChanges(models.Model):
-    """A model whose `save()` writes only the fields changed since the instance was loaded.
+    """A model whose `save()` writes only the fields changed since the instance was loaded, and what derives from them.
 
     Django writes every field. An editor who loaded an article a moment before it went live would then set it back
     to "approved" by correcting a comma.
@@ -23,12 +25,26 @@ class SavesOnlyChanges(models.Model):
         abstract = True
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Write the changed fields and those that change with every save; a new instance is written completely."""
-        if update_fields is None and not self._state.adding and not options.get("force_insert"):
-            update_fields = self.changed_fields() | self._always_saved()
+        """Write the changed or given fields, what derives from them, and what changes with every save.
+
+        A new instance is written completely.
+        """
+        self._take_times()
+        fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
+        derived = self.derived_values(fields)
+        for name, value in derived.items():
+            setattr(self, name, value)
+        if update_fields is not None:
+            update_fields = fields | derived.keys()
+        elif not self._state.adding and not options.get("force_insert"):
+            update_fields = fields | derived.keys() | self._always_saved()
         super().save(*args, update_fields=update_fields, **options)
         self._forget_expressions()
         self._remember()
+
+    def derived_values(self, fields: frozenset[str]) -> dict[str, Any]:
+        """Values of other fields that follow when these are saved; of an expression the value is read on access."""
+        return {}
 
     @classmethod
     def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **options: Any) -> Self:
@@ -72,6 +88,14 @@ class SavesOnlyChanges(models.Model):
     def as_loaded(self, name: str) -> Any:
         """The value of a field as it was loaded or last saved; the present one of a new instance."""
         return self.__dict__.get("_loaded", self.__dict__).get(name, self.__dict__.get(name))
+
+    def _take_times(self) -> None:
+        """The times as they are stored: other code may give them without a zone or as text, as Django takes them."""
+        for field in self._meta.concrete_fields:
+            value = self.__dict__.get(field.attname) if isinstance(field, models.DateTimeField) else None
+            is_taken = isinstance(value, datetime) and timezone.is_aware(value)
+            if value is not None and not is_taken and not isinstance(value, Combinable):
+                setattr(self, field.attname, field.get_prep_value(value))
 
     @classmethod
     def _always_saved(cls) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -79,13 +79,10 @@ class Dated(Scheduled):
     class Meta:
         abstract = True
 
-    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Save, and set `text_changed_at` by the database's clock for new text, unless it is given."""
-        fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
-        if moment := self._stamp(fields):
-            self.text_changed_at = moment  # an expression: the value is read on access
-            update_fields = update_fields if update_fields is None else {*fields, "text_changed_at"}
-        super().save(*args, update_fields=update_fields, **options)
+    def derived_values(self, fields: frozenset[str]) -> dict[str, Any]:
+        """With `text_changed_at` by the database's clock for new text, unless it is given."""
+        moment = self._stamp(fields)
+        return super().derived_values(fields) | ({"text_changed_at": moment} if moment else {})
 
     def _stamp(self, fields: frozenset[str]) -> Combinable | None:
         """The value of `text_changed_at` that a change of `fields` asks for; what is not approved has none."""

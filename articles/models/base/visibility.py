@@ -13,9 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.db.models import Case, F, Q, When
-from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, Greatest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.base.bulk_signals import SignallingQuerySet
@@ -121,22 +119,10 @@ class Scheduled(SavesOnlyChanges):
     class Meta:
         abstract = True
 
-    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
-        """Save, and clear the article by the database's clock if that is needed."""
-        self._take_times()
-        fields = self.changed_fields() if update_fields is None else frozenset(update_fields)
-        if self.is_cleared_by(fields):
-            self.cleared_at = database_now()  # an expression: the value is read on access
-            update_fields = update_fields if update_fields is None else {*fields, "cleared_at"}
-        super().save(*args, update_fields=update_fields, **options)
-
-    def _take_times(self) -> None:
-        """The times as they are stored: other code may give them without a zone or as text, as Django takes them."""
-        for field in self._meta.concrete_fields:
-            value = self.__dict__.get(field.attname) if isinstance(field, models.DateTimeField) else None
-            is_taken = isinstance(value, datetime) and timezone.is_aware(value)
-            if value is not None and not is_taken and not isinstance(value, Combinable):
-                setattr(self, field.attname, field.get_prep_value(value))
+    def derived_values(self, fields: frozenset[str]) -> dict[str, Any]:
+        """With `cleared_at` by the database's clock if the article is cleared by that."""
+        cleared = {"cleared_at": database_now()} if self.is_cleared_by(fields) else {}
+        return super().derived_values(fields) | cleared
 
     def is_cleared_by(self, fields: frozenset[str], now: datetime | None = None) -> bool:
         """Whether saving these fields decides from when readers see it; the database's clock says without `now`.
