@@ -12,7 +12,6 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 from django.core.files.base import ContentFile
-from django.utils import timezone
 from django.utils.dateparse import parse_duration
 
 from articles import fronts, images, notes, releases
@@ -21,7 +20,7 @@ from articles.fronts import Operation, OperationKind
 from articles.models import Article, ArticleTemplate, Channel, CoverMode, Image, Release
 from articles.publishing import pin_all, tags_named
 from articles.text import Selector, plain_text
-from scheduling.database import lock_by_ids, retried
+from scheduling.database import lock_by_ids, read_database_clock, retried
 
 Status = Article.Status
 
@@ -72,7 +71,7 @@ def found(*, password: str) -> None:
     hashed = make_password(password)
     users = {member.name: _user(member, hashed) for member in members()}
     images = {image["scene"]: _image(by=users["editor"], **image) for image in source["images"]}
-    start = timezone.now().replace(microsecond=0)  # the images took some seconds
+    start = read_database_clock().replace(microsecond=0)  # the images took some seconds
     for text in source["articles"]:
         article = _article(text, channels[text["channel"]], users, images, start)
         for note in text.get("notes", ()):

@@ -22,6 +22,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from articles.models import Preferences
 from articles.notifications import choose_language
 from articles.text import format_time_exactly
+from scheduling.database import read_database_clock
 
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
@@ -74,7 +75,7 @@ class PreferencesAdmin(ModelAdmin):
             "title": gettext("My settings"),
             "form": form,
             "opts": self.model._meta,
-            "now": format_time_exactly(timezone.now()),
+            "now": format_time_exactly(read_database_clock()),
         }
         return TemplateResponse(request, "articles/desk/preferences.html", context)
 

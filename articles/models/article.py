@@ -18,6 +18,7 @@ from articles.addresses import page_address
 from articles.limits import BODY_LENGTH, EXTERNAL_ID_LENGTH, REASON_LENGTH, SLUG_LENGTH
 from articles.models.base.last_modified import Dated, DatedQuerySet
 from articles.models.base.text_language import LanguageField
+from articles.models.base.timestamps import ChangedAtField, CreatedAtField
 from articles.models.cover import Covered
 from articles.models.revision import Revision, context_of
 from articles.models.text import Text, TextLines
@@ -224,8 +225,8 @@ class Article(TextLines, Covered, Dated):
     external_digest = models.CharField(
         max_length=40, blank=True, default="", editable=False, help_text=_("Digest of the last import.")
     )
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
+    created_at = CreatedAtField(_("created"))
+    updated_at = ChangedAtField(_("last modified"), read_later=True)
 
     objects = ArticleQuerySet.as_manager()
 

@@ -10,6 +10,8 @@ from django.db import models
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from articles.models.base.timestamps import ChangedAtField
+
 NONCE_BYTES = 16
 
 
@@ -51,7 +53,7 @@ class CalendarFeed(models.Model):
         verbose_name=_("user"),
     )
     nonce = models.CharField(max_length=2 * NONCE_BYTES)
-    renewed_at = models.DateTimeField(_("renewed"), auto_now=True)
+    renewed_at = ChangedAtField(_("renewed"))
 
     objects = CalendarFeedQuerySet.as_manager()
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 from articles.addresses import page_address
 from articles.limits import ADDRESS_LENGTH, LABEL_LENGTH, MOST_SHOWN, SUMMARY_LENGTH, TITLE_LENGTH
 from articles.models.article import Article, Instant
+from articles.models.base.timestamps import ChangedAtField, CreatedAtField
 from articles.models.channel import Channel
 from articles.models.front_series import FrontSeries, instant_of_microseconds
 from articles.models.image import Image
@@ -207,8 +208,8 @@ class FrontVersion(models.Model):
     )
     edits = models.PositiveIntegerField(default=0, help_text=_("How often the draft was edited."))
     edited_by = models.JSONField(default=list, help_text=_("IDs of those who wrote what is not approved yet."))
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    updated_at = models.DateTimeField(_("last modified"), auto_now=True)
+    created_at = CreatedAtField(_("created"))
+    updated_at = ChangedAtField(_("last modified"))
 
     objects = FrontVersionQuerySet.as_manager()
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.exceptions import MOST_LISTED
 from articles.limits import ALT_LENGTH, CAPTION_LENGTH, CREDIT_LENGTH, IMAGE_TITLE_LENGTH, MOST_WORDS
+from articles.models.base.timestamps import CreatedAtField
 from articles.text import MEDIA_PATH
 from scheduling.database import database_now
 
@@ -105,7 +106,7 @@ class Image(models.Model):
         related_name="images",
         verbose_name=_("uploaded by"),
     )
-    created_at = models.DateTimeField(_("uploaded"), auto_now_add=True)
+    created_at = CreatedAtField(_("uploaded"))
     favoured_by = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="favourite_images", blank=True, editable=False
     )

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.limits import ALERT_LENGTH, PUSH_ADDRESS_LENGTH
 from articles.models.alert import Alert
+from articles.models.base.timestamps import CreatedAtField
 
 _DAY = timedelta(days=1)
 
@@ -45,7 +46,7 @@ class PushSubscription(models.Model):
     auth = models.CharField(max_length=30)
     breaking = models.BooleanField(default=False)
     channels = models.ManyToManyField("articles.Channel", related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = CreatedAtField()
 
     objects = PushSubscriptionQuerySet.as_manager()
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from articles.limits import RELEASE_NAME_LENGTH, TITLE_LENGTH
 from articles.models.article import Article, Instant
-from articles.models.base.changed_at import ChangedAtField
+from articles.models.base.timestamps import ChangedAtField, CreatedAtField
 from scheduling.database import among
 from scheduling.services import overdue_before
 
@@ -75,7 +75,7 @@ class Release(models.Model):
         related_name="+",
         verbose_name=_("created by"),
     )
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    created_at = CreatedAtField(_("created"))
     updated_at = ChangedAtField(_("last modified"))
 
     objects = ReleaseQuerySet.as_manager()

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.models.article import Article
+from articles.models.base.timestamps import ChangedAtField
 from articles.models.review_stage import ReviewStage
 
 
@@ -19,7 +20,7 @@ class Review(models.Model):
         "articles.Revision", on_delete=models.CASCADE, primary_key=True, related_name="review"
     )
     findings = models.JSONField(default=list, help_text=_("Words and problems, with their places."))
-    reviewed_at = models.DateTimeField(auto_now=True)
+    reviewed_at = ChangedAtField()
 
     class Meta:
         verbose_name = _("review")

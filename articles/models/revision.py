@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import REASON_LENGTH, REVISION_NOTE_LENGTH, SLUG_LENGTH
+from articles.models.base.timestamps import CreatedAtField
 from articles.models.cover import Covered
 from articles.models.image import Image
 from articles.models.text import Text, TextLines
@@ -104,7 +105,7 @@ class Revision(TextLines, Covered):
         related_name="+",
         verbose_name=_("saved by"),
     )
-    created_at = models.DateTimeField(_("saved at"), auto_now_add=True)
+    created_at = CreatedAtField(_("saved at"))
     note = models.CharField(
         _("note"), max_length=REVISION_NOTE_LENGTH, blank=True, help_text=_("For the newsroom: what changed, and why.")
     )

@@ -11,6 +11,7 @@ from django.dispatch import Signal
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import WORD_LENGTH
+from articles.models.base.timestamps import CreatedAtField
 from articles.text import plain_form
 from scheduling.database import lock_by_ids
 from scheduling.fields import ExactCharField
@@ -70,7 +71,7 @@ class SensitiveWord(models.Model):
     text = ExactCharField(_("word"), max_length=WORD_LENGTH)
     normalised = ExactCharField(max_length=WORD_LENGTH, unique=True, editable=False)
     level = models.CharField(_("level"), max_length=6, choices=Level.choices, default=Level.REVIEW)
-    created_at = models.DateTimeField(_("added"), auto_now_add=True)
+    created_at = CreatedAtField(_("added"))
 
     objects = SensitiveWordQuerySet.as_manager()
 

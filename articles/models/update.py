@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.limits import REASON_LENGTH
 from articles.models.article import AT_RISK_WITHIN, Article, Instant
-from articles.models.base.changed_at import ChangedAtField
+from articles.models.base.timestamps import ChangedAtField
 from articles.models.translatable import TranslatableField
 
 

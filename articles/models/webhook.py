@@ -10,6 +10,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH, WEBHOOK_ANSWER_LENGTH
+from articles.models.base.timestamps import CreatedAtField
 from articles.models.event import Event
 
 NEWSROOM_KINDS = (Event.Kind.SCHEDULED, Event.Kind.UNSCHEDULED, Event.Kind.RELEASE_FAILED)
@@ -45,7 +46,7 @@ class Endpoint(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("owner")
     )
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    created_at = CreatedAtField(_("created"))
     position = models.BigIntegerField(default=0, editable=False)
     failing_since = models.DateTimeField(null=True, editable=False)
     failed_at = models.DateTimeField(null=True, editable=False)

@@ -14,6 +14,7 @@ from articles.images import gather_images
 from articles.models import Article, Correction, PreviewLink, Revision, Tag, Text
 from articles.pages.links import links_in
 from articles.pages.related import related_to
+from scheduling.database import read_database_clock
 
 
 def page_of_article(article: Article) -> dict[str, Any]:
@@ -27,10 +28,10 @@ def page_of_text(article: Article, text: Text, correction: str = "") -> dict[str
     shown = copy(article)
     for name, value in text.columns.items():
         setattr(shown, name, value)
-    shown.publish_at = shown.publish_at or timezone.now()
+    shown.publish_at = shown.publish_at or read_database_clock()
     corrections = list(article.corrections.all()) if article.pk else []
     if correction:
-        corrections.append(Correction(article=article, note=correction, published_at=timezone.now()))
+        corrections.append(Correction(article=article, note=correction, published_at=read_database_clock()))
     return _page(shown, list(Tag.objects.filter(name__in=text.tags)), corrections)
 
 

@@ -16,7 +16,6 @@ from typing import Any, Self
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.db.models.expressions import Combinable
 from django.utils import timezone
 
 from articles.cache import SITE, purge_articles, purge_before, purge_tags, schedule_purge
@@ -98,9 +97,7 @@ def follow(article: Article, change: StoredChange) -> None:
     alert = Exists(Alert.objects.filter(article=OuterRef("pk")))
     stored: Any = rows.annotate(now=database_now(), uses_images=uses, has_alert=alert).get(pk=article.pk)
     now = article.stored_at = stored.now.replace(tzinfo=UTC)
-    for name, value in list(vars(article).items()):
-        if isinstance(value, Combinable):  # as other code may save a column, and `cleared_at` is saved
-            setattr(article, name, getattr(stored, name))
+    article.take_set_by_database(stored)
     if not _UPDATE.is_cached(article):
         _UPDATE.set_cached_value(article, stored.pending_update)
         if stored.pending_update is not None:

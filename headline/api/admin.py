@@ -12,7 +12,6 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _, pgettext_lazy
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
@@ -36,6 +35,7 @@ from headline.api.service_accounts import (
     create_service_account,
 )
 from headline.api.tokens import issue, revoke
+from scheduling.database import read_database_clock
 
 DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a year")))
 
@@ -125,7 +125,7 @@ class ApiTokenAdmin(ChoosingScreens):
         """Issue the token; the next page shows its secret."""
         values = form.cleaned_data
         owner: Any = values.get("user") or request.user
-        ends = timezone.now() + timedelta(days=values["days"])
+        ends = read_database_clock() + timedelta(days=values["days"])
         token, secret = issue(owner, by=request.user, name=values["name"], scopes=values["scopes"], expires_at=ends)
         obj.pk, obj.user, obj.expires_at = token.pk, token.user, token.expires_at
         obj.secret = secret

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -30,13 +29,13 @@ class TokenAuthentication(BaseAuthentication):
         if keyword.lower() not in _KEYWORDS:
             return None
         valid = ApiToken.objects.with_secret(secret.strip()).open_at(database_now())
-        found = valid.select_related("user").first()
+        found: Any = valid.select_related("user").annotate(now=database_now()).first()
         if found is None:
             raise AuthenticationFailed(_("This token is unknown, revoked or expired."))
         if not (may_act_without_session(found.user) or is_service_account(found.user)):  # programs can set up no factor
             message = _("The owner of this token must set up a second factor first, in the newsroom.")
             raise AuthenticationFailed(message, code="second_factor")
-        now = timezone.now()
+        now = found.now.replace(tzinfo=UTC)
         if found.last_used_at is None or now - found.last_used_at > _LAST_USED_PRECISION:
             ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
         return found.user, found

@@ -14,6 +14,7 @@ from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import LABEL_LENGTH, PURPOSE_LENGTH
+from articles.models.base.timestamps import CreatedAtField
 from scheduling.fields import ExactCharField
 
 KEY_LENGTH = 255
@@ -37,7 +38,7 @@ class IdempotentRequest(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     body = models.TextField(blank=True)
     etag = models.CharField(max_length=64, blank=True, db_default="")  # which versions before this column leave out
-    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    created_at = CreatedAtField(db_index=True)
 
     objects = IdempotentRequestQuerySet.as_manager()
 
@@ -62,7 +63,7 @@ class ServiceAccount(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("created by")
     )
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    created_at = CreatedAtField(_("created"))
     operators = models.JSONField(
         default=list, db_default=models.Value([], models.JSONField()), editable=False,
         help_text=_("Ids of the users who have issued its tokens; with its creator, they count as one person."),
@@ -129,7 +130,7 @@ class ApiToken(models.Model):
     )
     scopes = models.JSONField(_("may"), default=list)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    created_at = CreatedAtField(_("created"))
     expires_at = models.DateTimeField(_("expires"))
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
 

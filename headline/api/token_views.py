@@ -8,7 +8,6 @@ from typing import Any, cast
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.db.models import QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
@@ -31,6 +30,7 @@ from headline.api.service_accounts import (
 from headline.api.tokens import issue, revoke
 from scheduling.api.bounded_fields import BoundedListField, BoundedSlugField
 from scheduling.api.strict import Strict
+from scheduling.database import read_database_clock
 
 
 class IssuedTokenSerializer(serializers.ModelSerializer[ApiToken]):
@@ -102,7 +102,9 @@ class ApiTokenViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Newsroom
         owner: Any = values.get("owner", request.user)
         if not may_issue_for(owner, request.user):
             raise NotAllowed
-        expires_at = _checked_end(request.auth, values["scopes"], timezone.now() + timedelta(days=values["days"]))
+        expires_at = _checked_end(
+            request.auth, values["scopes"], read_database_clock() + timedelta(days=values["days"])
+        )
         token, secret = issue(
             owner, by=request.user, name=values["name"], scopes=set(values["scopes"]), expires_at=expires_at
         )

@@ -8,13 +8,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from articles.audit import Action, Actor, record_beside
 from articles.limits import MOST_TOKENS
 from headline.api.models import ApiToken, Scope
 from headline.api.service_accounts import note_operator
-from scheduling.database import retried
+from scheduling.database import read_database_clock, retried
 
 
 @retried
@@ -22,7 +21,7 @@ def issue(
     user: User, *, by: Actor, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
 ) -> tuple[ApiToken, str]:
     """A token with which programs act as `user`, and its secret, which is not stored."""
-    expires_at = expires_at or timezone.now() + settings.API_TOKEN_LIFETIME
+    expires_at = expires_at or read_database_clock() + settings.API_TOKEN_LIFETIME
     note_operator(user, by)
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)
     _record(Action.ADD_TOKEN, token, by=by, scopes=token.scopes, until=expires_at.isoformat())

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
+from articles.models.base.timestamps import ChangedAtField, CreatedAtField
 from tests.harness import base_dir
 
 APPS = ("articles", "headline", "scheduling")
@@ -64,6 +66,28 @@ def test_only_the_engine_uses_its_estimate_of_the_clock() -> None:
     ]
     assert imported
     assert [module for module, name in imported if name in {"clock", "Clock", "server_clock"}] == []
+
+
+def test_rows_are_dated_by_the_database() -> None:
+    """Django's own fields take the clock of the machine, which may be wrong."""
+    fields = [
+        (field, isinstance(field, CreatedAtField | ChangedAtField))
+        for model in apps.get_models()
+        for field in model._meta.local_fields
+        if model.__module__.startswith(APPS)
+        and (getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False))
+    ]
+    assert {field.model._meta.app_label for field, _is_by_database in fields} == {"articles", "headline_api"}
+    assert [str(field) for field, is_by_database in fields if not is_by_database] == []
+    read = [
+        module
+        for module, tree in _sources("articles", "headline").items()
+        if any(isinstance(node, ast.Attribute) and ast.unparse(node) == "timezone.now" for node in ast.walk(tree))
+    ]
+    assert read == [
+        "articles/text/times.py",  # the offset of a zone at present
+        "headline/accounts/sessions.py",  # Django's sessions end by it
+    ]
 
 
 def test_a_constant_is_named_after_what_it_bounds() -> None:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from articles.demo import ORIGIN, found, going_live, going_out, is_empty, is_password, members, renew_missed
 from articles.management.base import NewsroomCommand
 from articles.models import Article
+from scheduling.database import read_database_clock
 
 PASSWORD = "headline"  # noqa: S105 (public on purpose, and refused outside debugging)
 
@@ -45,7 +46,7 @@ class Command(NewsroomCommand):
 
     def _show_again(self) -> None:
         self.stdout.write(_("The demo newsroom exists already; nothing was added."))
-        missed = renew_missed(now=timezone.now())
+        missed = renew_missed(now=read_database_clock())
         if missed:
             text = ngettext(
                 "%(count)d article whose time passed while no worker ran gets a new time.",
@@ -61,7 +62,7 @@ class Command(NewsroomCommand):
         self._table([(_("name"), _("password"), _("role"))] + [(one.name, password, one.role) for one in members()])
 
     def _show_times(self) -> None:
-        now = timezone.now()
+        now = read_database_clock()
         zone = timezone.localtime(now).tzname()
         rows = [
             *((_time_text(one.goes_live_at), one.channel.name, one.title) for one in going_live(now) if one.channel),

@@ -107,6 +107,14 @@ class SavesOnlyChanges(models.Model):
             if isinstance(value, Combinable):
                 del self.__dict__[name]
 
+    def take_set_by_database(self, stored: Self) -> None:
+        """Take the values that the database has set, by its clock, from the row as it was read after the save."""
+        for field in self._meta.concrete_fields:
+            name, value = field.attname, self.__dict__.get(field.attname)
+            if not field.generated and (name not in self.__dict__ or isinstance(value, Combinable)):
+                self.__dict__[name] = stored.__dict__[name]
+                self.remember(name, stored.__dict__[name])
+
     def remember(self, name: str, value: Any) -> None:
         """Note that this field is stored with this value."""
         self.__dict__.setdefault("_loaded", {})[name] = value

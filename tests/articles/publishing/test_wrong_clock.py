@@ -13,8 +13,10 @@ from django.db import connection
 
 from articles import publishing, releases
 from articles.models import Article, AuditEntry, Event, Release
+from headline.api.models import IdempotentRequest
 from scheduling.database import clock, read_database_clock
 from scheduling.services import run_due, sweep
+from tests.articles.api.test_bulk import client_of
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
 from tests.articles.import_files import run_import, write_lines
 from tests.harness import eventually
@@ -89,3 +91,30 @@ def test_an_import_knows_what_is_past_due(tmp_path: Path) -> None:
     ]
     assert run_import(write_lines(tmp_path / "articles.jsonl", *records)).code == 0
     assert dict(Article.objects.values_list("title", "status")) == {"Due": APPROVED, "Missed": Status.DRAFT}
+
+
+def test_what_is_written_and_saved_is_dated_by_the_database(irene: User) -> None:
+    since = read_database_clock()
+    article = make_article(author=irene)
+    created = article.created_at
+    publishing.edit(article, by=irene, changes={"title": "Harbour bridge closes"})
+    assert since < created < article.updated_at < read_database_clock()
+    stored = Article.objects.get(pk=article.pk)
+    assert (stored.created_at, stored.updated_at) == (created, article.updated_at)
+    saved_at = list(stored.revisions.order_by("number").values_list("created_at", flat=True))
+    assert [since < moment < read_database_clock() for moment in saved_at] == [True, True]
+    stored.title = "Harbour bridge reopens"
+    stored.save()  # by other code
+    assert article.updated_at < stored.updated_at < read_database_clock()
+    assert Article.objects.get(pk=article.pk).updated_at == stored.updated_at
+    Article(title="New").save()
+    assert since < Article.objects.get(title="New").created_at < read_database_clock()
+
+
+def test_a_request_is_remembered_by_the_database(irene: User) -> None:
+    """Or one sent again would be done again, where a machine is a day behind."""
+    api, key = client_of(irene), {"Idempotency-Key": "once"}
+    answers = [api.post("/api/v1/desk/articles/", {"title": "Once", "body": "x"}, headers=key) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert Article.objects.count() == 1
+    assert abs(IdempotentRequest.objects.get().created_at - read_database_clock()) < timedelta(minutes=1)

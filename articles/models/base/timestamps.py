@@ -1,0 +1,77 @@
+"""When a row was created and last saved, by the database's clock.
+
+Django's `auto_now` takes the clock of the machine, which may be wrong: other times are compared with these, and users
+see them beside times of the database. Migrations have Django's fields, as the columns are the same.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+from django.db.models.expressions import Col
+from django.utils.functional import cached_property
+
+from scheduling.database import database_now, read_database_clock
+
+_PLAIN: models.DateTimeField[Any, datetime] = models.DateTimeField()
+
+
+class _Timestamp(models.DateTimeField[Any, datetime]):
+    """A time that the database sets."""
+
+    _auto: str
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, self._auto: True})
+
+    def deconstruct(self) -> Any:
+        """As Django's field."""
+        name, _path, args, options = super().deconstruct()
+        return name, "django.db.models.DateTimeField", args, options
+
+    @cached_property
+    def cached_col(self) -> Col:
+        """As Django's field in expressions, which refuse to compare two types of fields."""
+        return Col(self.model._meta.db_table, self, _PLAIN)
+
+    def get_col(self, alias: str, output_field: Any = None) -> Col:
+        """The same with another alias of the table."""
+        if alias != self.model._meta.db_table and output_field in (None, self):
+            output_field = _PLAIN
+        return super().get_col(alias, output_field)
+
+    def _in_statement(self, instance: models.Model) -> Any:
+        """The database's clock in the statement that saves the row; the value is read on access, as a deferred one."""
+        instance.__dict__.pop(self.attname, None)
+        return database_now()
+
+
+class CreatedAtField(_Timestamp):
+    """When the row was created."""
+
+    _auto = "auto_now_add"
+
+    def pre_save(self, instance: models.Model, add: bool) -> Any:
+        """The present of the database for a new row."""
+        return self._in_statement(instance) if add else getattr(instance, self.attname)
+
+
+class ChangedAtField(_Timestamp):
+    """When the row was last saved. `due_since` compares it with the time of a plan."""
+
+    _auto = "auto_now"
+
+    def __init__(self, *args: Any, read_later: bool = False, **options: Any) -> None:
+        """`read_later` takes no statement; the model's `save` must name this field: Django leaves out deferred ones."""
+        super().__init__(*args, **options)
+        self._read_later = read_later
+
+    def pre_save(self, instance: models.Model, add: bool) -> Any:
+        """The present of the database."""
+        if self._read_later:
+            return self._in_statement(instance)
+        moment = read_database_clock()
+        setattr(instance, self.attname, moment)
+        return moment
