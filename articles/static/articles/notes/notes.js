@@ -1,6 +1,7 @@
 // Notes beside a text: sends them without leaving the page, refreshes the threads, keeps what is typed, and connects threads
 // with their passages. The editor listens to and sends events on `document`, see articles/editor/notes.js.
 const POLL_INTERVAL = 8000; // milliseconds, as presence
+const TIMEOUT = 30000;
 const OFFERED = 6;
 
 const root = document.getElementById("notes");
@@ -133,9 +134,11 @@ const fill = (values) => {
     showAbout();
 };
 
-// A window that closes leaves its drafts to the next one of this article.
+// A window that closes leaves its drafts to the next one of this article. The page shows what their notes say now: a draft is
+// saved over that, not over what it began with.
 const restoreDrafts = () => {
-    fill(joined(read(localStorage), read(sessionStorage)));
+    const drafts = Object.entries(joined(read(localStorage), read(sessionStorage)));
+    fill(Object.fromEntries(drafts.filter(([name]) => !name.startsWith("seen-"))));
     storeDrafts();
     write(localStorage, {});
 };
@@ -254,17 +257,24 @@ const isWritten = (thread) => thread.contains(document.activeElement) || [...thr
 const request = (options, query = {}) => {
     const kept = [...root.querySelectorAll(".note-thread")].filter(isWritten).map(({ id }) => ["keep", id.slice("note-".length)]);
     const asked = new URLSearchParams([...(config.page ? [["page", config.page]] : []), ...kept, ...Object.entries(query)]);
-    return fetch(`${config.address}?${asked}`, { headers: { Accept: "application/json" }, ...options });
+    const signal = AbortSignal.timeout(TIMEOUT);
+    return fetch(`${config.address}?${asked}`, { headers: { Accept: "application/json" }, signal, ...options });
 };
+
+// Words that an input method still composes are lost with their field: what is new waits for them.
+let composition = null;
+root.addEventListener("compositionstart", () => {
+    composition = new Promise((end) => root.addEventListener("compositionend", () => end(composition = null), { once: true }));
+});
 
 let isSending = false;
 let sent = 0; // an answer to a request before the last change would show the notes as they were
 
-const accept = async (response, submitter) => {
-    const data = await response.json();
+const accept = async (data, submitter) => {
     sent += 1;
+    await composition;
     const draft = submitter.closest("[data-note-draft]");
-    if (draft && !submitter.value.startsWith("reopen")) {
+    if (draft) {
         for (const input of draft.querySelectorAll("textarea, [name=quote], [name=prefix], [name=suffix]")) input.value = "";
         draft.querySelector("[name^=new]").value = data.new;
     }
@@ -281,8 +291,9 @@ const send = async (submitter) => {
     storeDrafts();
     const response = await request({ method: "POST", body: data }).catch(() => null);
     if (!response) return report(config.texts.offline);
-    if (response.ok) return accept(response, submitter);
-    const { code, message } = await response.json().catch(() => ({}));
+    const answer = await response.json().catch(() => null); // which may be cut off, or of a network that asks to sign in
+    if (response.ok && answer) return accept(answer, submitter);
+    const { code, message } = answer || {};
     if (code === "signed_out") return reportSignedOut();
     report(message || config.texts.failed);
     if (code === "note_gone") refresh();
@@ -307,8 +318,8 @@ const refresh = async () => {
     if (!document.hidden && !isSending) {
         const before = sent;
         const response = await request({}, { version }).catch(() => null);
-        const data = response?.status === 200 && (await response.json());
-        if (data && !isSending && sent === before) show(data);
+        const data = response?.status === 200 && (await response.json().catch(() => null));
+        if (data && !isSending && !composition && sent === before) show(data);
     }
     timer = setTimeout(refresh, POLL_INTERVAL);
 };

@@ -188,6 +188,81 @@ def test_what_is_sent_cannot_be_typed_on_until_it_is_answered(page: Page) -> Non
     expect(page.locator(".note-text")).to_have_text("Half an hour of thought")
 
 
+def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(page: Page) -> None:
+    article = make_article(body=BODY)
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    text, add = page.get_by_label("New note"), page.locator("#notes button[value=add]")
+    page.route("**/notes/*", lambda route: route.fulfill(body='{"threads": "<ar', content_type="application/json"))
+    text.fill("Half an hour of thought")
+    add.click()
+    expect(page.locator("#note-problem")).to_contain_text("Your text is still here")
+    with page.expect_response("**/notes/*"):
+        look(page)
+    page.unroute("**/notes/*")
+    notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
+    expect(page.get_by_text("Source?")).to_be_visible(timeout=20_000)
+    add.click()
+    expect(text).to_have_value("")
+    assert Note.objects.filter(text="Half an hour of thought").count() == 1
+
+
+def test_an_edit_of_a_note_that_was_edited_elsewhere_is_saved_after_a_reload(page: Page) -> None:
+    article = make_article(body=BODY)
+    open_form(page, article)
+    note = notes.add_note(article, by=User.objects.get(username="alice"), text="Sorce?")
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_label("Edit or delete this note").click()
+    edit, save = page.get_by_label("Text of the note"), page.locator(f"[value='edit:{note.pk}']")
+    edit.fill("Which source?")
+    notes.edit_note(note, by=User.objects.get(username="alice"), text="Source?")
+    save.click()
+    expect(page.locator("#note-problem")).to_contain_text("Load the page again and compare")
+    page.reload()
+    page.get_by_role("tab", name="Notes").click()
+    expect(edit).to_have_value("Which source?")
+    expect(page.locator(".note-text")).to_have_text("Source?")
+    save.click()
+    expect(page.locator(".note-text")).to_have_text("Which source?")
+
+
+def test_words_that_an_input_method_composes_stay_when_notes_come(page: Page) -> None:
+    article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
+    notes.add_note(article, by=rita, text="Source?")
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    reply = page.get_by_role("textbox", name="Reply").first
+    reply.click()
+    keyboard = page.context.new_cdp_session(page)
+    keyboard.send("Input.imeSetComposition", {"text": "ni hao", "selectionStart": 6, "selectionEnd": 6})
+    notes.add_note(article, by=rita, text="Which Monday?")
+    with page.expect_response("**/notes/*"):
+        look(page)
+    keyboard.send("Input.imeSetComposition", {"text": "ni hao ma", "selectionStart": 9, "selectionEnd": 9})
+    keyboard.send("Input.insertText", {"text": "你好吗"})
+    look(page)
+    expect(page.get_by_text("Which Monday?")).to_be_visible()
+    expect(reply).to_have_value("你好吗")
+
+
+def test_a_note_typed_in_a_copy_of_the_window_replaces_no_other(page: Page) -> None:
+    article = make_article(body=BODY)
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_label("New note").fill("Where is the source?")
+    with page.expect_popup() as opened:  # which gets a copy of what the session stores
+        page.evaluate("window.open(location.href)")
+    page.locator("#notes button[value=add]").click()
+    expect(page.get_by_label("New note")).to_have_value("")
+    copy = opened.value
+    copy.get_by_role("tab", name="Notes").click()
+    copy.get_by_label("New note").fill("The headline is long")
+    copy.locator("#notes button[value=add]").click()
+    expect(copy.get_by_label("New note")).to_have_value("")
+    assert set(Note.objects.values_list("text", flat=True)) == {"Where is the source?", "The headline is long"}
+
+
 def test_a_closed_window_leaves_its_notes_to_the_next_one_of_its_user(page: Page) -> None:
     article = make_article(body=BODY)
     open_form(page, article)
