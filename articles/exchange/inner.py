@@ -13,7 +13,7 @@ from articles.exchange import fields as read
 from articles.exchange.digest import ImportedNote, ImportedText, ImportedUpdate
 from articles.exchange.records import Refused
 from articles.exchange.statuses import Timetable, status_named
-from articles.limits import CONTEXT_LENGTH, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH
+from articles.limits import CONTEXT_LENGTH, MOST_REPLIES, NOTE_LENGTH, QUOTE_LENGTH, THREAD_LENGTH
 from articles.models import Article
 from articles.publishing import users_named
 
@@ -59,10 +59,14 @@ def _threads(one: read.Fields, remarks: list[str]) -> Iterator[ImportedNote]:
         "resolved_at": moment(one, "resolved_at"),
         "resolved_by": read.line(one, "resolved_by", NAME, remarks),
     }
-    written = [ImportedNote(**_written(each, remarks)) for each in (one, *objects(one, "replies"))]
-    for start in range(0, len(written), MOST_REPLIES + 1):
-        first, *replies = written[start : start + MOST_REPLIES + 1]
-        yield replace(first, **thread, replies=tuple(replies))
+    shown: list[ImportedNote] = []
+    for each in (one, *objects(one, "replies")):
+        note = ImportedNote(**_written(each, remarks))
+        if len(shown) > MOST_REPLIES or sum(len(other.text) for other in shown) + len(note.text) > THREAD_LENGTH:
+            yield replace(shown[0], **thread, replies=tuple(shown[1:]))
+            shown = []
+        shown.append(note)
+    yield replace(shown[0], **thread, replies=tuple(shown[1:]))
 
 
 def _around(one: read.Fields, name: str) -> str:

@@ -28,6 +28,9 @@ Kind = Notification.Kind
 ON_ARTICLE = Selector("")
 """The selector of a note that is about no passage."""
 
+_SENT = ("author_id", "article_id", "thread_id", "text", "quote")
+"""What is the same in a note that is sent again, as its answer was lost."""
+
 
 def threads_of(article: Article) -> NoteQuerySet:
     """The threads of an article with their replies, oldest first."""
@@ -50,7 +53,7 @@ def find_note(article: Article, key: str) -> Note:
 def add_note(article: Article, *, by: Actor, text: str, about: Selector = ON_ARTICLE, pk: UUID | None = None) -> Note:
     """Start a thread about a passage of the body, or about the whole article.
 
-    The same `pk` sent again by the same user returns the first note, with the text that was sent last. Raises
+    The same `pk` sent again with the same note returns the stored one; another note gets an id of its own. Raises
     `NotAllowed`, `NoteEmpty`, `TooLong`, `TooMany`, `WithoutAccess` and `ArticleGone`.
     """
     require_newsroom(by)
@@ -83,6 +86,7 @@ def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None)
     Raises `NotAllowed`, `NoteGone`, `NoteChanged`, `NoteEmpty`, `TooLong`, `TooMany` and `WithoutAccess`.
     """
     require_newsroom(by)
+    _lock_article(note.article_id)  # or two edits at once would not count each other's text
     _lock(note)
     if note.author_id != by.pk:
         raise NotAllowed(_("This is another user’s note; reply to it instead."))
@@ -101,20 +105,22 @@ def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None)
 
 
 @retried
-def resolve_note(note: Note, *, by: Actor, closing: str = "", pk: UUID | None = None) -> None:
-    """Resolve a thread with a closing reply, if there is one; nothing happens if it is resolved already.
+def resolve_note(note: Note, *, by: Actor, text: str = "", pk: UUID | None = None) -> None:
+    """Resolve a thread, with a closing reply if `text` is given; nothing happens if it is resolved already.
 
     `pk` is that of the reply. Raises `NotAllowed` and `NoteGone`; with a reply, what `reply` does.
     """
     _set_resolved(note, Action.RESOLVE_NOTE, read_database_clock(), by)
-    if closing.strip():  # after it, as the notes of a resolved thread do not count to those of the article
-        reply(note, by=by, text=closing, pk=pk)
+    if text.strip():  # after it, as the notes of a resolved thread do not count to those of the article
+        reply(note, by=by, text=text, pk=pk)
 
 
 @retried
-def reopen_note(note: Note, *, by: Actor) -> None:
-    """Reopen a resolved thread; nothing happens if it is open already. Raises `NotAllowed`, `NoteGone`, `TooMany`."""
+def reopen_note(note: Note, *, by: Actor, text: str = "", pk: UUID | None = None) -> None:
+    """Reopen a resolved thread, with a reply and errors as in `resolve_note`, and `TooMany`."""
     _set_resolved(note, Action.REOPEN_NOTE, None, by)
+    if text.strip():
+        reply(note, by=by, text=text, pk=pk)
 
 
 @retried
@@ -141,11 +147,13 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     """Store a new note, record it, and notify the users it mentions and those it concerns."""
     note.text, note.author_id = _checked(note.text), by.pk
     if pk is not None:
-        if (stored := Note.objects.filter(pk=pk).first()) is not None:
-            return _sent_again(stored, note, by)
-        note.pk = pk
+        stored = Note.objects.filter(pk=pk).first()
+        if stored is None:
+            note.pk = pk
+        elif all(getattr(stored, name) == getattr(note, name) for name in _SENT):
+            return stored
     if note.thread is None or not note.thread.is_resolved:
-        _refuse_many(note.article_id)
+        _refuse_many(note.article_id, 1)
     if note.thread is not None:
         _refuse_long(note.thread, note.text)
         if note.thread.replies.count() >= MOST_REPLIES:
@@ -160,12 +168,10 @@ def _write(note: Note, *, by: Actor, pk: UUID | None, concerned: Collection[int 
     return note
 
 
-def _refuse_many(article_id: int, *, opened: Note | None = None) -> None:
-    """Raise `TooMany` if the article has its most notes in open threads, and in the one that is opened."""
+def _refuse_many(article_id: int, more: int) -> None:
+    """Raise `TooMany` if the article would have too many notes in open threads with so many more."""
     threads = Q(thread=None, resolved_at=None) | Q(thread__resolved_at=None, thread__isnull=False)
-    if opened is not None:
-        threads |= Q(pk=opened.pk) | Q(thread=opened)
-    if Note.objects.filter(threads, article=article_id).count() >= MOST_NOTES:
+    if Note.objects.filter(threads, article=article_id).count() + more > MOST_NOTES:
         raise TooMany(_("An article has at most %(most)d open notes; resolve some first.") % {"most": MOST_NOTES})
 
 
@@ -180,14 +186,6 @@ def _refuse_long(thread: Note, text: str, *, former: Note | None = None) -> None
         raise TooLong(_("The notes of a thread can have %(most)d characters together; start a new one.") % words)
 
 
-def _sent_again(stored: Note, note: Note, by: Actor) -> Note:
-    """The note that was stored when it was sent before, with its new text. Raises `NotAllowed` if it is another one."""
-    if (stored.author_id, stored.article_id, stored.thread_id) != (note.author_id, note.article_id, note.thread_id):
-        raise NotAllowed
-    edit_note(stored, by=by, text=note.text)
-    return stored
-
-
 def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -> None:
     require_newsroom(by)
     first = note.thread or note
@@ -196,7 +194,7 @@ def _set_resolved(note: Note, action: str, moment: datetime | None, by: Actor) -
     if (first.resolved_at is None) == (moment is None):
         return
     if moment is None:
-        _refuse_many(first.article_id, opened=first)
+        _refuse_many(first.article_id, 1 + first.replies.count())
     first.resolved_at, first.resolved_by_id = moment, by.pk if moment else None
     first.save(update_fields=["resolved_at", "resolved_by"])
     _record(action, first, by=by)
@@ -217,7 +215,7 @@ def _lock(note: Note) -> None:
 
 
 def _checked(text: str) -> str:
-    text = text.replace("\r\n", "\n").strip()
+    text = text.replace("\r\n", "\n").replace("\0", "").strip()
     if not text:
         raise NoteEmpty
     if len(text) > NOTE_LENGTH:

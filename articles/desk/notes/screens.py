@@ -10,7 +10,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods
 from unfold.admin import ModelAdmin
 
 from articles import notes, publishing
-from articles.desk.notes.shown import THREADS_SHOWN, ShownNotes, assignment_of
+from articles.desk.notes.shown import THREADS_SHOWN, ShownNotes, assignment_of, is_edited
 from articles.desk.parse import instant, number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError, NotAllowed
@@ -83,14 +83,19 @@ class NoteScreens(ModelAdmin):
             if _is_script(request):
                 return JsonResponse({"code": NotAllowed.code, "message": str(NotAllowed.message)}, status=403)
             raise PermissionDenied
+        added = None
         try:
             if request.method == "POST":
-                _act(request, article)
+                added = _act(request, article)
         except (ArticleError, forms.ValidationError) as refusal:
             return self._refused(request, article, refusal)
         if _is_script(request):
-            return _fragment(request, article)
-        return _back(request, article) if request.method == "POST" else self._notes_page(request, article)
+            return _fragment(request, article, added)
+        if request.method != "POST":
+            return self._notes_page(request, article)
+        left = _not_sent(request.POST)
+        is_left = notes_context(request, article, typed=left)["notes"].has_typed
+        return self._notes_page(request, article, typed=left) if is_left else _back(request, added)
 
     def _refused(self, request: HttpRequest, article: Article, error: Exception) -> HttpResponse:
         """The error; for browsers the screen with everything that was typed."""
@@ -102,20 +107,25 @@ class NoteScreens(ModelAdmin):
         self.message_user(request, message, messages.ERROR)
         return self._notes_page(request, article, status=status)
 
-    def _notes_page(self, request: HttpRequest, article: Article, *, status: int = 200) -> HttpResponse:
+    def _notes_page(
+        self, request: HttpRequest, article: Article, *, status: int = 200, typed: Any = None
+    ) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "title": _("Notes"),
             "opts": self.model._meta,
             "article": article,
-            **notes_context(request, article, page=number_or_zero(request.GET.get("page", "")) or 1),
+            **notes_context(request, article, page=number_or_zero(request.GET.get("page", "")) or 1, typed=typed),
         }
         return TemplateResponse(request, "articles/desk/notes/page.html", context, status=status)
 
 
-def notes_context(request: HttpRequest, article: Article, *, body: str | None = None, page: int = 0) -> dict[str, Any]:
-    """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was typed without a script."""
-    typed = request.POST if "do" in request.POST else None
+def notes_context(
+    request: HttpRequest, article: Article, *, body: str | None = None, page: int = 0, typed: Any = None
+) -> dict[str, Any]:
+    """The context of `articles/desk/notes/notes.html`: `notes`, `assignment` and what was `typed` without a script."""
+    if typed is None and "do" in request.POST:
+        typed = request.POST
     kept = _threads_written_in(article, typed) if typed else ()
     shown = ShownNotes(article, request.user, body=body, typed=typed, page=page, kept=kept)
     assignment = AssignmentForm(instance=article) if shown.may_assign else None
@@ -124,36 +134,61 @@ def notes_context(request: HttpRequest, article: Article, *, body: str | None = 
 
 def _threads_written_in(article: Article, typed: Any) -> set[UUID]:
     """The threads in which the form has a text, which may be on another page now."""
-    written = [name for name, text in typed.items() if name.startswith("reply-") and text.strip()]
-    keys = [typed["do"].partition(":")[2], *(name.removeprefix("reply-") for name in written)]
-    ids = [pk for pk in map(as_id, keys[:THREADS_SHOWN]) if pk]
-    found = Note.objects.filter(article=article, pk__in=ids).values_list("thread", "pk") if ids else ()
-    return {thread or pk for thread, pk in found}
+    named = as_id(typed.get("do", "").partition(":")[2])
+    replies, edits = (
+        {as_id(name.removeprefix(field)): text for name, text in typed.items() if name.startswith(field)}
+        for field in ("reply-", "edit-")
+    )
+    found = Note.objects.filter(article=article, pk__in=[pk for pk in {named, *replies, *edits} if pk])
+    written = [
+        thread or pk
+        for thread, pk, text in found.values_list("thread", "pk", "text")
+        if pk == named or replies.get(pk, "").strip() or is_edited(edits.get(pk, ""), text)
+    ]
+    return set(written[:THREADS_SHOWN])
 
 
-def _act(request: HttpRequest, article: Article) -> None:
+def _not_sent(sent: QueryDict) -> QueryDict:
+    """The form without what a button has sent."""
+    verb, _colon, key = sent.get("do", "").partition(":")
+    of_new = ("text", "new", "quote", "prefix", "suffix") if verb == "add" else ()
+    left = sent.copy()
+    for name in ("do", *of_new, *(f"{field}-{key}" for field in ("reply", "new", "edit", "seen"))):
+        left.pop(name, None)
+    return left
+
+
+def _act(request: HttpRequest, article: Article) -> Note | None:
+    """Do what the button says; the note that was added, if it says that."""
     verb, _colon, key = request.POST.get("do", "").partition(":")
     action = _ACTIONS.get(verb)
     if action is None:
         raise forms.ValidationError(_("Choose what to do with the note."))
-    action(request, article, key)
+    return action(request, article, key)
 
 
-def _add(request: HttpRequest, article: Article, _key: str) -> None:
+def _add(request: HttpRequest, article: Article, _key: str) -> Note:
     sent = request.POST
     about = Selector(*(sent.get(name, "") for name in ("quote", "prefix", "suffix")))
-    notes.add_note(article, by=request.user, text=sent.get("text", ""), about=about, pk=as_id(sent.get("new", "")))
+    return notes.add_note(
+        article, by=request.user, text=sent.get("text", ""), about=about, pk=as_id(sent.get("new", ""))
+    )
 
 
 def _reply(request: HttpRequest, article: Article, key: str) -> None:
-    text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
-    notes.reply(notes.find_note(article, key), by=request.user, text=text, pk=as_id(new))
+    notes.reply(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
 
 
 def _resolve(request: HttpRequest, article: Article, key: str) -> None:
-    """Resolve a thread, with the reply that was typed there."""
-    text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
-    notes.resolve_note(notes.find_note(article, key), by=request.user, closing=text, pk=as_id(new))
+    notes.resolve_note(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
+
+
+def _reopen(request: HttpRequest, article: Article, key: str) -> None:
+    notes.reopen_note(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
+
+
+def _typed_reply(request: HttpRequest, key: str) -> dict[str, Any]:
+    return {"text": request.POST.get(f"reply-{key}", ""), "pk": as_id(request.POST.get(f"new-{key}", ""))}
 
 
 def _edit(request: HttpRequest, article: Article, key: str) -> None:
@@ -175,12 +210,12 @@ def _assign(request: HttpRequest, article: Article, _key: str) -> None:
     publishing.edit(article, by=request.user, changes=changes)
 
 
-_ACTIONS: dict[str, Callable[[HttpRequest, Article, str], None]] = {
+_ACTIONS: dict[str, Callable[[HttpRequest, Article, str], Note | None]] = {
     "add": _add,
     "reply": _reply,
     "edit": _edit,
     "resolve": _resolve,
-    "reopen": lambda request, article, key: notes.reopen_note(notes.find_note(article, key), by=request.user),
+    "reopen": _reopen,
     "delete": lambda request, article, key: notes.delete_note(notes.find_note(article, key), by=request.user),
     "assign": _assign,
 }
@@ -190,9 +225,10 @@ def _is_script(request: HttpRequest) -> bool:
     return request.headers.get("Accept") == "application/json"
 
 
-def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
-    """The threads for the script; 204 if it has this version already."""
+def _fragment(request: HttpRequest, article: Article, added: Note | None) -> HttpResponse:
+    """The threads for the script, with the added one; 204 if it has this version already."""
     kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:THREADS_SHOWN]) if pk}
+    kept |= {added.pk} if added else set()
     shown = ShownNotes(
         _ARTICLES.get(pk=article.pk), request.user, page=number_or_zero(request.GET.get("page", "")), kept=kept
     )
@@ -206,9 +242,12 @@ def _fragment(request: HttpRequest, article: Article) -> HttpResponse:
 _PARTS = ("threads", "owner")
 
 
-def _back(request: HttpRequest, article: Article) -> HttpResponse:
-    """Return to the page that the form was on."""
+def _back(request: HttpRequest, added: Note | None) -> HttpResponse:
+    """Return to the page that the form was on; of the screen of the notes, to the first if a note was added."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = request.path
-    return HttpResponseRedirect(f"{urlsplit(target)._replace(fragment='').geturl()}#notes")
+    address = urlsplit(target)._replace(fragment="")
+    if added and address.path == request.path:
+        address = address._replace(query="")
+    return HttpResponseRedirect(f"{address.geturl()}#notes")

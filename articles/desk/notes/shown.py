@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models import Case, Count, F, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -25,7 +25,7 @@ from articles.publishing import Actor
 from articles.text import SearchedText, Selector, plain_text
 from scheduling.database import read_database_clock
 
-THREADS_SHOWN = 15
+THREADS_SHOWN = 10
 """Threads beside a text, and on each page of the screen of the notes, which has all.
 
 With the limits of a thread this bounds what a page sends, and the fields of the form: a request may have 1,000.
@@ -66,38 +66,33 @@ class Thread:
 class ShownNotes:
     """The notes and the assignment of an article, as `by` sees them.
 
-    `body` is the text in which passages are searched, by default the newest. `typed` is the submitted form and
-    `problem` what is wrong with it. `page` is that of the screen of the notes; 0 stands for the newest threads and
-    those of which `kept` has the ids.
+    `body` is the text in which passages are searched, by default the newest. `typed` is what of the submitted form
+    is shown again. `page` is that of the screen of the notes; 0 stands for the threads beside a text, which are those
+    of the first page. The threads in `kept` are shown on whichever page they are.
     """
 
     article: Article
     by: Actor
     body: str | None = None
     typed: Any = None
-    problem: str = ""
     page: int = 0
     kept: Collection[UUID] = ()
     new_id: UUID = field(default_factory=uuid4)
 
     @cached_property
     def shown_page(self) -> Page[Note]:
-        """The page of the threads: open ones oldest first, then resolved ones, the last resolved one first."""
-        order = _OPEN_FIRST, "created_at", "pk"
-        return Paginator(threads_of(self.article).order_by(*order), THREADS_SHOWN).get_page(self.page)
-
-    @cached_property
-    def _newest(self) -> Iterable[Note]:
-        """The threads beside a text: open ones by their newest note, before resolved ones."""
+        """The page of the threads: open ones by their newest note, then resolved ones, the last resolved one first."""
         replies = Note.objects.filter(thread=OuterRef("pk")).order_by("-created_at").values("created_at")
-        written = Coalesce(Subquery(replies[:1]), "created_at")
-        return threads_of(self.article).alias(written=written).order_by(_OPEN_FIRST, "-written", "pk")[:THREADS_SHOWN]
+        # For open ones alone, as there may be any number of the others.
+        written = Case(When(resolved_at=None, then=Coalesce(Subquery(replies[:1]), "created_at")))
+        order = F("resolved_at").desc(nulls_first=True), written.desc(), "pk"
+        return Paginator(threads_of(self.article).order_by(*order), THREADS_SHOWN).get_page(self.page or 1)
 
     @cached_property
     def _rows(self) -> list[Note]:
         """The threads shown, oldest first: the kept ones, and as many others as there is room for."""
         kept = threads_of(self.article).in_bulk(self.kept) if self.kept else {}
-        others = [row for row in (self.shown_page if self.page else self._newest) if row.pk not in kept]
+        others = [row for row in self.shown_page if row.pk not in kept]
         rows = [*kept.values(), *others[: max(0, THREADS_SHOWN - len(kept))]]
         return sorted(rows, key=lambda row: (row.created_at, row.pk))
 
@@ -157,6 +152,12 @@ class ShownNotes:
         names = [name for name in self.typed if name.startswith("reply-")] + ([f"edit-{key}"] if verb == "edit" else [])
         lost = [self._typed(name) for name in names if name.partition("-")[2] not in there]
         return "\n".join(filter(str.strip, [self._typed("text"), *lost]))
+
+    @property
+    def has_typed(self) -> bool:
+        """Whether something typed is shown."""
+        shown = [one for thread in self.threads for one in [thread.first, *thread.replies]]
+        return bool(self.typed_text.strip()) or any(one.typed_edit or one.typed_reply.strip() for one in shown)
 
     @property
     def passages(self) -> list[dict[str, str]]:
@@ -231,9 +232,8 @@ class ShownNotes:
         return str(self.typed.get(name, "")) if self.typed else ""
 
     def _typed_edit(self, note: Note) -> str:
-        """What was typed over the text of the note; browsers send the fields of all notes, with other ends of lines."""
         typed = self._typed(f"edit-{note.pk}")
-        return "" if typed.replace("\r\n", "\n") == note.text else typed
+        return typed if is_edited(typed, note.text) else ""
 
     def _may_delete(self, answer: Note) -> bool:
         return answer.author_id == self.by.pk or bool(getattr(self.by, "is_superuser", False))
@@ -252,12 +252,14 @@ class ShownNotes:
         )
 
 
+def is_edited(typed: str, text: str) -> bool:
+    """Whether another text was typed over this one; browsers send all fields, with other ends of lines."""
+    return bool(typed) and typed.replace("\r\n", "\n") != text
+
+
 def assignment_of(article: Article) -> str:
     """A text that differs for every other owner or due time."""
     return f"{article.owner_id or ''} {article.due_at.isoformat() if article.due_at else ''}"
-
-
-_OPEN_FIRST = F("resolved_at").desc(nulls_first=True)
 
 
 def _stamp(moment: datetime) -> str:

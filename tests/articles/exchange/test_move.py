@@ -21,7 +21,7 @@ from django.db.models import F
 
 from articles import demo, fronts, notes, publishing, releases
 from articles.fronts import Operation, Recurrence
-from articles.limits import MOST_CARDS, MOST_DRAFTS, MOST_REPLIES
+from articles.limits import MOST_CARDS, MOST_DRAFTS, MOST_REPLIES, NOTE_LENGTH, THREAD_LENGTH
 from articles.models import (
     MICROSECOND,
     Article,
@@ -536,6 +536,10 @@ def test_a_thread_of_more_replies_than_a_screen_shows_goes_on_in_the_next_one(tm
     assert {(one.quote, one.is_resolved) for one in threads.values()} == {("x", True)}
     assert [threads[f"Note {start}"].replies.count() for start in starts] == [MOST_REPLIES, MOST_REPLIES, 0]
     assert run_import(write_lines(tmp_path / "a.jsonl", record("A", notes=[note]))).summary == counts(skipped=1)
+    long = {"text": "x" * NOTE_LENGTH, "created_at": str(OLD)}
+    run_import(write_lines(tmp_path / "b.jsonl", record("B", notes=[{**long, "replies": [long] * 6}])))
+    most = THREAD_LENGTH // NOTE_LENGTH
+    assert [one.replies.count() + 1 for one in Note.objects.filter(thread=None, text=long["text"])] == [most, 7 - most]
 
 
 @pytest.mark.django_db

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +31,7 @@ from articles.roles import Role
 from articles.text import Selector
 from articles.workflow import Transition
 from tests.articles.factories import APPROVED, make_article, make_editor, make_member, make_user, some_user, soon
+from tests.articles.publishing.test_races import together
 
 pytestmark = pytest.mark.django_db
 
@@ -189,10 +193,14 @@ def test_a_note_that_is_sent_twice_is_stored_once(article: Article, author: User
     first = notes.add_note(article, by=reviewer, text="One", pk=pk)
     assert notes.add_note(article, by=reviewer, text="One", pk=pk) == first
     assert (Note.objects.count(), actions().count("add_note"), len(notified(author))) == (1, 1, 1)
-    with pytest.raises(NotAllowed):
-        notes.add_note(article, by=author, text="One", pk=pk)
-    notes.add_note(article, by=reviewer, text="Two", pk=pk)  # changed after the response to the first was lost
-    assert Note.objects.values_list("text").get() == ("Two",)
+    others = [
+        notes.add_note(article, by=author, text="One", pk=pk),
+        notes.add_note(article, by=reviewer, text="Two", pk=pk),  # typed in a copy of the window
+        notes.add_note(article, by=reviewer, text="One", about=Selector("40 million"), pk=pk),
+        notes.reply(first, by=reviewer, text="One", pk=pk),
+    ]
+    assert len({one.pk for one in [first, *others]}) == 5 == Note.objects.count()
+    assert Note.objects.get(pk=pk).text == "One"
 
 
 def test_resolving_twice_is_recorded_once(article: Article, author: User, reviewer: User) -> None:
@@ -229,13 +237,16 @@ def test_an_article_has_a_bounded_number_of_notes_in_open_threads(
         notes.add_note(article, by=author, text="Three")
     with pytest.raises(TooMany):
         notes.reply(thread, by=author, text="Three")
-    notes.add_note(article, by=author, text="One, sent again", pk=pk)
+    notes.add_note(article, by=author, text="One", pk=pk)  # sent again
     notes.resolve_note(thread, by=author)
-    notes.add_note(article, by=author, text="Three")
+    other = notes.add_note(article, by=author, text="Three")
     assert Note.objects.count() == 3
-    notes.reply(thread, by=author, text="Four")  # which is resolved
+    answer = notes.reply(thread, by=author, text="Four")  # which is resolved
     with pytest.raises(TooMany):
         notes.reopen_note(thread, by=author)
+    notes.delete_note(other, by=author)
+    notes.delete_note(answer, by=author)
+    notes.reopen_note(thread, by=author)
 
 
 def test_a_note_has_a_bounded_number_of_mentions(article: Article, author: User, reviewer: User) -> None:
@@ -256,7 +267,7 @@ def test_a_thread_has_a_bounded_number_of_replies(
         notes.reply(thread, by=author, text="Two", pk=key)
     with pytest.raises(TooMany):
         notes.reply(thread, by=author, text="Three")
-    notes.reply(thread, by=author, text="Two, sent again", pk=pk)
+    notes.reply(thread, by=author, text="Two", pk=pk)  # sent again
     assert thread.replies.count() == 2
 
 
@@ -273,6 +284,27 @@ def test_a_thread_has_a_bounded_length(article: Article, author: User, monkeypat
     monkeypatch.setattr("articles.notes.threads.THREAD_LENGTH", 5)
     notes.edit_note(answer, by=author, text="12345")  # of a thread from before the limit
     notes.add_note(article, by=author, text="12345")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_edits_at_once_keep_the_length_of_a_thread(
+    article: Article, author: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.notes.threads.THREAD_LENGTH", 10)
+    thread = notes.add_note(article, by=author, text="1")
+    answers = [notes.reply(thread, by=author, text="1") for _ in range(2)]
+    both = Barrier(2)
+
+    def find_mentions(*args: Any, **options: Any) -> list[User]:
+        with suppress(BrokenBarrierError):  # the other waits for the lock
+            both.wait(1)
+        return []
+
+    monkeypatch.setattr("articles.notes.threads.new_mentions", find_mentions)
+    edits = [partial(notes.edit_note, Note.objects.get(pk=one.pk), by=author, text="1" * 7) for one in answers]
+    results = together(*edits)
+    assert [type(result) for result in results if result is not None] == [TooLong]
+    assert sum(len(one.text) for one in Note.objects.all()) == 9
 
 
 def test_notes_are_deleted_with_their_article_and_stay_when_their_author_leaves(

@@ -101,7 +101,7 @@ def test_what_was_typed_is_shown_again_with_the_error(client: Client, article: A
         assert send(client, article, do).status_code == 400
 
 
-def test_the_newest_threads_stand_beside_the_form_and_the_oldest_open_ones_on_the_first_page_of_their_screen(
+def test_the_newest_threads_stand_beside_the_form_and_on_the_first_page_of_their_screen(
     client: Client, article: Article, alice: User
 ) -> None:
     about = Selector("40 million euros", "The bridge cost ", ", the city")
@@ -114,17 +114,17 @@ def test_the_newest_threads_stand_beside_the_form_and_the_oldest_open_ones_on_th
     def shown(text: str) -> list[int]:
         return [number for number in range(len(threads)) if f"n{number}n<" in text]
 
-    newest, oldest = list(range(4, len(threads) - 1)), list(range(1, THREADS_SHOWN + 1))
+    newest = list(range(4, len(threads) - 1))
     page = client.get(f"/admin/articles/article/{article.pk}/change/").text
     panel = page.partition('id="note-threads"')[2].partition("notes.js")[0]
     assert (shown(panel), f'href="{address(article)}">Show all {len(threads)} notes<' in panel) == (newest, True)
     screen = client.get(address(article)).text
-    assert (shown(screen), "Show all" in screen) == (oldest, False)
+    assert (shown(screen), "Show all" in screen) == (newest, False)
     beside = load(client, article).json()
     assert (shown(beside["threads"]), beside["count"]) == (newest, len(threads) - 2)
     assert len(beside["passages"]) == THREADS_SHOWN
     asked = client.get(address(article), {"page": "2"}, headers={"Accept": "application/json"}).json()
-    others = [number for number in range(len(threads)) if number not in oldest]
+    others = [number for number in range(len(threads)) if number not in newest]
     assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (others, True)
 
 
@@ -280,9 +280,10 @@ def test_a_refused_reply_is_shown_again_although_its_thread_is_on_another_page_n
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
-    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(4)]
+    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(2)]
     assert "Thread 0" in client.get(address(article)).text
     notes.resolve_note(threads[0], by=alice)  # by a colleague, while the reply is written
+    notes.add_note(article, by=alice, text="Newer")
     assert "Thread 0" not in client.get(address(article)).text
     make_user("tagger", "change_tag")
     reply = {"do": f"reply:{threads[0].pk}", f"reply-{threads[0].pk}": "@tagger my long text"}
@@ -314,7 +315,8 @@ def test_the_largest_form_is_of_bounded_size_and_can_be_sent(client: Client, art
         fields = dict.fromkeys(re.findall(r'form="notes-form"[^>]* name="([^"]+)"', page.text), "x")
         assert len(page.text) < 5_000_000
         assert len(fields) > 2 * THREADS_SHOWN * MOST_REPLIES
-        sent = client.post(address(article), {**fields, "do": f"resolve:{threads[0].pk}"})
+        key = next(name for name in fields if name.startswith("reply-")).removeprefix("reply-")
+        sent = client.post(address(article), {**fields, "do": f"resolve:{key}"})
         assert (sent.status_code, "A thread has at most 20 replies" in sent.text) == (400, True)
 
 
@@ -367,6 +369,52 @@ def test_a_thread_is_resolved_with_a_closing_reply_though_the_article_has_its_mo
         assert client.post(address(article), sent).status_code == status
         assert list(Note.objects.filter(thread=threads[0]).values_list("text", flat=True)) == replies
         assert Note.objects.get(pk=threads[0].pk).is_resolved is bool(replies)
+
+
+def test_what_is_typed_elsewhere_in_the_form_stays_when_something_is_sent(
+    client: Client, article: Article, alice: User
+) -> None:
+    threads = [notes.add_note(article, by=alice, text=f"Thread {number}") for number in range(3)]
+    notes.resolve_note(threads[2], by=alice)
+    elsewhere = {f"reply-{threads[0].pk}": "A half reply", f"edit-{threads[1].pk}": "Another half"}
+    untouched = {f"edit-{threads[0].pk}": "Thread 0", "next": "/admin/"}
+    for do, values in (
+        ("add", {"text": "Sent"}),
+        (f"reopen:{threads[2].pk}", {f"reply-{threads[2].pk}": "Sent"}),
+        (f"resolve:{threads[2].pk}", {}),
+    ):
+        page = send(client, article, do, **values, **elsewhere, **untouched)
+        assert (page.status_code, re.findall(r'name="(?:text|reply-[^"]*)"[^>]*>Sent<', page.text)) == (200, []), do
+        for text in elsewhere.values():
+            assert page.text.count(f">{text}</textarea>") == 1, do
+        assert send(client, article, "add", **untouched, text=do).status_code == 302
+    assert list(Note.objects.filter(text="Sent").values_list("thread", flat=True).order_by("created_at")) == [
+        None,
+        threads[2].pk,
+    ]
+
+
+def test_a_typed_edit_is_shown_again_although_its_thread_is_on_another_page_now(
+    client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
+    threads = [notes.add_note(article, by=alice, text=f"n{number}n") for number in range(5)]
+    sent = {f"edit-{one.pk}": f"n{number}n" for number, one in enumerate(threads)}
+    refused = send(client, article, "add", **{**sent, "text": " ", f"edit-{threads[0].pk}": "My long text"}).text
+    assert (">My long text</textarea>" in refused, "n1n<" in refused, "n4n<" in refused) == (True, False, True)
+
+
+def test_a_note_that_is_added_from_a_later_page_is_shown(
+    client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
+    for number in range(5):
+        notes.add_note(article, by=alice, text=f"n{number}n")
+    later = f"{address(article)}?page=3"
+    sent = {"do": "add", "text": "Zanzibar", "next": later}
+    assert "Zanzibar" in client.post(later, sent, headers={"Accept": "application/json"}).json()["threads"]
+    response = client.post(later, sent, follow=True)
+    assert (response.redirect_chain[0][0], "Zanzibar" in response.text) == (f"{address(article)}#notes", True)
 
 
 def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
