@@ -198,7 +198,7 @@ const compose = () => {
 };
 
 const selectButton = root.querySelector("[data-note-select]");
-selectButton.hidden = false;
+selectButton.hidden = config.page > 0; // their own screen has no text
 selectButton.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the selection
 selectButton.addEventListener("click", () => (takeSelection() ? compose() : report(config.texts.select)));
 root.querySelector("[data-note-unquote]").addEventListener("click", () => {
