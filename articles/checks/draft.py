@@ -10,7 +10,7 @@ from html import unescape
 from typing import Self
 
 from articles.models import Article, Image, Text
-from articles.text import ATTRIBUTE, clean_html, plain_text
+from articles.text import ATTRIBUTE, TAG, clean_html
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,6 @@ class Draft:
         """The images of its cover."""
         return list(Image.objects.named(self.text.cover))
 
-    @cached_property
-    def words(self) -> str:
-        """The visible text of its body."""
-        return plain_text(self.text.body).strip()
-
     @property
     def seen_at(self) -> datetime:
         """From when on readers see it: its publish time, or now if that is past or not set."""
@@ -57,8 +52,9 @@ class Draft:
 
 @dataclass
 class BodyReferences:
-    """The images and links of a body."""
+    """The images and links of a body, and whether it has any text."""
 
+    has_words: bool = False
     images: int = 0
     undescribed: int = 0  #: images without alt text
     links: list[str] = field(default_factory=list)
@@ -66,8 +62,9 @@ class BodyReferences:
     @classmethod
     def read(cls, html: str) -> Self:
         """Those of this HTML."""
-        body = cls()
-        for tag, attributes in _TAG.findall(clean_html(html)):
+        cleaned = clean_html(html)
+        body = cls(has_words=bool(unescape(TAG.sub("", cleaned)).strip()))
+        for tag, attributes in _TAG.findall(cleaned):
             values = {name: unescape(value) for name, value in ATTRIBUTE.findall(attributes)}
             if tag == "img":
                 body.images += 1

@@ -72,7 +72,7 @@ def _lengths(draft: Draft) -> Iterator[DraftProblem]:
 
 
 def _body(draft: Draft) -> Iterator[DraftProblem]:
-    if not draft.words and not draft.body.images:
+    if not draft.body.has_words and not draft.body.images:
         yield DraftProblem("body", _("The text is empty."))
 
 

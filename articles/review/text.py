@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from html import unescape
 from typing import Self
 
 from articles.models import BODY, Image, Text
-from articles.text import clean_html
+from articles.text import ATTRIBUTE, TAG, clean_html
 
 _INLINE = frozenset(
     ("a", "abbr", "b", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd")
-    + ("mark", "q", "s", "samp", "small", "strong", "sub", "sup", "time", "u", "var")
+    + ("img", "mark", "q", "s", "samp", "small", "strong", "sub", "sup", "time", "u", "var")
 )
 _DESCRIBING = frozenset({"alt", "title"})
 
@@ -69,35 +69,19 @@ class BodyReader:
     @classmethod
     def read(cls, body: str) -> Self:
         """The visible text of `body`, however its HTML is nested, broken or split."""
-        reader = cls()
-        parser = _Parser(reader)
-        parser.feed(clean_html(body))
-        parser.close()
+        first, *rest = TAG.split(clean_html(body))
+        reader = cls(pieces=[unescape(first)])
+        for tag, attributes, text in zip(rest[1::4], rest[2::4], rest[3::4], strict=True):
+            if attributes:
+                found = ATTRIBUTE.findall(attributes)
+                reader.descriptions += [unescape(value) for name, value in found if name in _DESCRIBING and value]
+            if tag not in _INLINE:
+                reader.pieces.append("\n")
+            if text:
+                reader.pieces.append(unescape(text))
         return reader
 
     @property
     def prose(self) -> str:
         """The text; a line ends where a block does."""
         return "".join(self.pieces)
-
-
-class _Parser(HTMLParser):
-    """Fills a `BodyReader`; it is fed what `clean_html` made well-formed."""
-
-    def __init__(self, reader: BodyReader) -> None:
-        super().__init__(convert_charrefs=True)
-        self._reader = reader
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._reader.descriptions += [value for name, value in attrs if name in _DESCRIBING and value]
-        self._part(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._part(tag)
-
-    def handle_data(self, data: str) -> None:
-        self._reader.pieces.append(data)
-
-    def _part(self, tag: str) -> None:
-        if tag not in _INLINE and tag != "img":
-            self._reader.pieces.append("\n")

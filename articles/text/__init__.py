@@ -7,7 +7,7 @@ from articles.text.article_links import (
     with_live_links as with_live_links,
     without_addresses as without_addresses,
 )
-from articles.text.blocks import TextBlock as TextBlock, join as join, split as split
+from articles.text.blocks import TAG as TAG, TextBlock as TextBlock, join as join, split as split
 from articles.text.comparison import (
     FORMAT as FORMAT,
     Cell as Cell,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from html.parser import HTMLParser
+from collections.abc import Collection, Iterator, Mapping
+from html import unescape
 from urllib.parse import urlsplit
 
+from articles.text.blocks import TAG
+from articles.text.image_refs import ATTRIBUTE
 from articles.text.sanitize import clean_html
 
 _LOADED = {"img": ("src",), "audio": ("src",), "source": ("src",), "video": ("src", "poster")}
@@ -31,10 +33,8 @@ def in_full(address: str) -> str:
 def _foreign(body: str, own: Collection[str], loaded: Mapping[str, Collection[str]]) -> list[str]:
     if "*" in own or not ("src" in body or "poster" in body):
         return []
-    reader = _Reader(loaded)
-    reader.feed(clean_html(body))
-    reader.close()
-    return [address for address in dict.fromkeys(reader.addresses) if _host(address) not in {*own, ""}]
+    addresses = dict.fromkeys(_addresses(clean_html(body), loaded))
+    return [address for address in addresses if _host(address) not in {*own, ""}]
 
 
 def _host(address: str) -> str:
@@ -46,13 +46,7 @@ def _host(address: str) -> str:
         return "?"
 
 
-class _Reader(HTMLParser):
-    """Collects addresses from what `clean_html` made well-formed."""
-
-    def __init__(self, loaded: Mapping[str, Collection[str]]) -> None:
-        super().__init__(convert_charrefs=True)
-        self.loaded = loaded
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [value for name, value in attrs if name in self.loaded.get(tag, ()) and value]
+def _addresses(html: str, loaded: Mapping[str, Collection[str]]) -> Iterator[str]:
+    for tag in TAG.finditer(html):
+        if wanted := loaded.get(tag[2]):
+            yield from (unescape(value) for name, value in ATTRIBUTE.findall(tag[3]) if name in wanted and value)

@@ -99,7 +99,7 @@ _END_OF = {name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE | re.AS
 _DROPPED = "<!>"  # an empty comment: without it, the text around it could become a tag
 
 
-@lru_cache(maxsize=4)  # the editor's checks, its form and a preview read the same text, one after the other
+@lru_cache(maxsize=4)  # `clean_html` and `plain_text` read the same text, one after the other
 def limit_nesting(html: str) -> str:
     """`html` without tags that are too deep, unknown or end nothing; all text stays, but that of scripts."""
     return html if html.count("<") <= _FEW else _Limiter().limit(html)

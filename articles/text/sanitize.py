@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from functools import partial
+from functools import lru_cache, partial
 from urllib.parse import urljoin
 
 import nh3
@@ -141,6 +141,15 @@ def clean_html(body: str, *, base: str = "") -> str:
     Tags that are nested too deeply are removed (`articles.text.nesting`), so the time is linear. If `base` is given,
     relative URLs are resolved against it.
     """
+    return _clean(body, base) if base else _remembered(body)
+
+
+@lru_cache(maxsize=4)  # the editor's form, its checks, a review and a preview read the same text, one after the other
+def _remembered(body: str) -> str:
+    return _clean(body, "")
+
+
+def _clean(body: str, base: str) -> str:
     body = limit_nesting(repair(body))  # which drops the tags that are to be repaired
     relative = partial(complete, base) if base else None
     checked = _with_known_scheme if _CITE.search(body) else None

@@ -46,6 +46,7 @@ from articles.text import (
     plain_form,
     plain_text,
     references,
+    sanitize,
     split,
     visible,
     with_live_links,
@@ -219,6 +220,7 @@ MATCHER = Matcher(
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time the whole work."""
     monkeypatch.setattr("articles.text.sanitize.limit_nesting", limit_nesting.__wrapped__)
+    monkeypatch.setattr("articles.text.sanitize._remembered", sanitize._remembered.__wrapped__)
 
 
 def imported(text: str) -> object:
@@ -348,6 +350,19 @@ def test_a_text_takes_time_in_proportion_to_its_size(name: str) -> None:
     function, tokens = FUNCTIONS[name]
 
     assert growing(function, repeated(tokens, most=FUNCTION_INPUTS), KNOWN.get(name, [])) == ""
+
+
+@pytest.mark.parametrize("unit", ["<p>", "<p>a<b>b<i>c", "<ul><li>a", "<p>a</p>", "<table><tr><td>", "<img src=x>"])
+@pytest.mark.parametrize("name", ["reviewed", "foreign_media"])
+def test_a_text_is_read_in_less_time_than_it_is_cleaned(name: str, unit: str) -> None:
+    """Both clean it first; `html.parser` would take several times as long as that."""
+    function, _tokens = FUNCTIONS[name]
+    text = Repeated(unit).text(40_000)
+
+    times = [(seconds(clean_html, text), seconds(function, text)) for _ in range(5)]
+
+    cleaning, both = map(min, zip(*times, strict=True))
+    assert both < 2 * cleaning + 0.005
 
 
 # Pairs of texts

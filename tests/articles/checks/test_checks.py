@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
+import nh3
 import pytest
 
 from articles.checks import Draft, lacking, problems
@@ -66,6 +68,15 @@ def test_an_image_without_words_is_no_empty_text() -> None:
 def test_a_cover_without_alt_text_is_found() -> None:
     image = make_image(make_editor(), "")
     assert found(cover=[str(image.pk)], cover_mode="one") == [("cover", "A cover image has no alt text.")]
+
+
+def test_a_text_is_cleaned_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, clean = whole(), Mock(wraps=nh3.clean)
+    monkeypatch.setattr("nh3.clean", clean)
+
+    problems(replace(draft, text=replace(draft.text, body="<p>The ships wait for the tide.</p>" * 100)))
+
+    assert clean.call_count == 1
 
 
 def test_sensitive_words_are_found_with_their_place() -> None:
