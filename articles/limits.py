@@ -10,6 +10,7 @@ SLUG_LENGTH = 200  # characters of an article's slug
 SUMMARY_LENGTH = 500  # characters of a summary
 BYLINE_LENGTH = 120  # characters of a byline
 BODY_LENGTH = 1_000_000  # characters of a body, as HTML
+MOST_BODY_ELEMENTS = 30_000  # elements and line ends of a body
 HTML_DEPTH = 100  # levels of elements in HTML; what is deeper loses its tags
 REASON_LENGTH = 500  # characters of a reason, a retraction notice or a correction
 REVISION_NOTE_LENGTH = 300  # characters of the note about a revision

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from django.contrib.auth import get_user_model
 from django.utils.functional import cached_property
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -27,6 +28,7 @@ from articles.api.reader_serializers import ArticleFilterSerializer
 from articles.limits import (
     ADDRESS_LENGTH,
     EXTERNAL_ID_LENGTH,
+    MOST_BODY_ELEMENTS,
     MOST_COVERS,
     MOST_RESCHEDULED,
     REASON_LENGTH,
@@ -47,7 +49,7 @@ from articles.models import (
     status_at,
 )
 from articles.publishing import FieldDiff, notes
-from articles.text import FORMATS, Change, Row, RowChange, one_line
+from articles.text import FORMATS, Change, Row, RowChange, one_line, oversize
 from articles.workflow import Transition
 from scheduling.api.bounded_fields import BoundedChoicesField, BoundedListField, BoundedSlugField
 from scheduling.api.strict import Strict
@@ -315,12 +317,23 @@ class DeskArticleSerializer(Strict, serializers.ModelSerializer[Article]):
             "retraction_notice", "pending_update", "reviewer", "stage", "seen", "note", "correction",
         ]  # fmt: skip
         read_only_fields = ["status", "status_reason", "revision", "retraction_notice"]
-        extra_kwargs: ClassVar[dict[str, Any]] = {"slug": {"validators": []}}  # the field has its own
+        extra_kwargs: ClassVar[dict[str, Any]] = {
+            "slug": {"validators": []},  # the field has its own
+            "body": {
+                "help_text": format_lazy(_("HTML with at most {most} elements and line ends."), most=MOST_BODY_ELEMENTS)
+            },
+        }
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[Any, dict[str, Any]]:
         """Fields of one line."""
         kind, options = super().build_standard_field(field_name, model_field)
         return LineField if field_name in LINES else kind, options
+
+    def validate_body(self, body: str) -> str:
+        """Refused before images of other hosts are copied."""
+        if reason := oversize(body):
+            raise serializers.ValidationError(reason, code="oversize")
+        return body
 
     def to_representation(self, article: Article) -> dict[str, Any]:
         """Status and `published_at` as readers see it, whether or not a worker has stored them."""

@@ -23,7 +23,7 @@ from articles.exchange.shapes import unknown_fields
 from articles.exchange.statuses import ImportedStatus, Times, Timetable, may_be_shown
 from articles.images import unknown_images
 from articles.models import LINES, Article, Channel, Correction, CoverMode, Revision, Tag
-from articles.text import add_paragraphs, clean_html, plain_text, references, visible
+from articles.text import add_paragraphs, clean_html, oversize, plain_text, references, visible
 
 Moments = Mapping[str, datetime | None]
 _DECIDING = ("publish_at", "published_at", "embargo_until", "unpublish_at")
@@ -172,7 +172,10 @@ class Checker:
         return (CoverMode.AUTO, ()) if self._unknown(list(cover)) else (mode, cover)
 
     def body(self, source: read.Fields, notes: list[str], *, is_clean: bool = False) -> str:
-        """The sanitised body as HTML, if the source's is not. Raises `Refused` for one with unknown images."""
+        """The sanitised body, as HTML if the source's is not.
+
+        Raises `Refused` for one that is too large or has unknown images.
+        """
         body = read.text(source, "body", LONGEST_BODY)
         if not is_clean or body != source["body"]:  # dropped control characters may have parted what is unsafe
             notes += losses(body)
@@ -180,6 +183,8 @@ class Checker:
         body = _relative(body, settings.SITE_URL)
         if self.former_site and self.former_site != settings.SITE_URL.rstrip("/"):
             body = self._moved(body)
+        if reason := oversize(body):
+            raise Refused("body", reason)
         if unknown := self._unknown(references(body)):
             raise Refused("body", str(UnknownImage(unknown)))
         return body

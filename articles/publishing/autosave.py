@@ -12,6 +12,7 @@ from articles.audit import Actor
 from articles.exceptions import NotAllowed, TooLong
 from articles.models import Article, Autosave, Presence, SubmittedForm
 from articles.permissions import ADD, CHANGE, allows, require
+from articles.text import is_kept_if_refused, oversize
 from scheduling.database import delete_by_ids, read_database_clock, retried
 
 Typed = Mapping[str, Sequence[str]]
@@ -54,6 +55,8 @@ def save_autosave(window: UUID, article: Article | None, *, by: Actor, typed: Ty
     require(CHANGE if article else ADD, by, article)
     if sum(len(text) for texts in typed.values() for text in texts) > MAX_TYPED:
         raise TooLong
+    if body := next((text for text in typed.get("body", ()) if not is_kept_if_refused(text)), ""):
+        raise TooLong(oversize(body))
     now = read_database_clock()
     values = {"typed": typed, "number": number, "saved_at": now}
     mine = Autosave.objects.filter(pk=window, user=by.pk)

@@ -24,7 +24,6 @@ from articles.audit import (
 )
 from articles.exceptions import EditConflict, NotEditable, RevisionGone, TooLong, WrongCover, WrongState
 from articles.images import check_images
-from articles.limits import BODY_LENGTH
 from articles.models import (
     LINES,
     Article,
@@ -50,7 +49,7 @@ from articles.publishing.submissions import review_text_again
 from articles.publishing.times import TIMES, checked_time
 from articles.publishing.transitions import lock, position_at, refuse_impossible, settle
 from articles.review import needs_second_person, propose
-from articles.text import one_line
+from articles.text import one_line, oversize
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import read_database_clock, retried
 
@@ -295,8 +294,8 @@ def _store_rejected(article: Article, changes: Mapping[str, Any], by: Actor) -> 
 def _refuse_form(changes: Mapping[str, Any]) -> None:
     if changes.get("cover_mode", CoverMode.AUTO) not in CoverMode.values:
         raise WrongCover(_("A cover is one of: %(modes)s.") % {"modes": _(", ").join(CoverMode.values)})
-    if len(changes.get("body", "")) > BODY_LENGTH:
-        raise TooLong(_("The body is longer than %(most)d characters; split the article.") % {"most": BODY_LENGTH})
+    if reason := oversize(changes.get("body", "")):
+        raise TooLong(reason)
 
 
 def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> datetime | None:

@@ -70,6 +70,7 @@ from articles.text.sanitize import (
     plain_text as plain_text,
 )
 from articles.text.sequences import Budget as Budget, matching_ranges as matching_ranges
+from articles.text.size import is_kept_if_refused as is_kept_if_refused, oversize as oversize
 from articles.text.times import (
     AmbiguousTime as AmbiguousTime,
     NonexistentTime as NonexistentTime,

@@ -13,7 +13,7 @@ TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?:[ \t\n]++[a-z]++(?:="[^"<>]*+")?)*+)
 """A tag as `clean_html` writes it; so it is safe to split text that has only such tags."""
 
 _MAX_DEPTH = 2 * HTML_DEPTH  # a parser adds elements, such as bodies of tables
-_ADDED_TO_LINKS = ' rel="noopener noreferrer"'
+ADDED_TO_LINKS = ' rel="noopener noreferrer"'
 _ADDED = re.compile(
     r' (?:colspan|rowspan)="1"|(?<=<li>)<p>|(?<=<t[dh]>)<p>|(?<=<t[dh] colspan="1" rowspan="1">)<p>'
     r"|</p>(?=</(?:li|t[dh])>)"
@@ -44,7 +44,7 @@ class TextBlock(NamedTuple):
     @property
     def plain(self) -> str:
         """The HTML without what makes no difference to readers: what editor and sanitiser add by themselves."""
-        html = self.html.replace(_ADDED_TO_LINKS, "")
+        html = self.html.replace(ADDED_TO_LINKS, "")
         return _ADDED.sub("", html) if html.startswith(("<li", "<t")) else html
 
     @property

@@ -21,6 +21,9 @@ ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]++)="([^"]*+)"')
 
 def references(body: str) -> list[str]:
     """The distinct ids of the images in a body, in order; the ids may be unknown or invalid."""
+    lower = body.lower()  # names of attributes have no entities, in which their values may be spelt
+    if not ("src" in lower or "poster" in lower):
+        return []
     if MEDIA_PATH not in unescape(body) and settings.MEDIA_URL not in body:
         return []
     return list(dict.fromkeys(_references(clean_html(body))))

@@ -20,7 +20,7 @@ from articles.limits import BODY_LENGTH
 from articles.models import Article, ArticleTemplate, Tag, Text
 from articles.pages import newest_text
 from articles.permissions import reads_articles
-from articles.text import clean_html
+from articles.text import clean_html, oversize
 
 
 class TemplateForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -41,7 +41,10 @@ class TemplateForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_body(self) -> str:
         """Sanitised HTML."""
-        return clean_html(self.cleaned_data["body"])
+        body = self.cleaned_data["body"]
+        if reason := oversize(body):
+            raise forms.ValidationError(reason, code="oversize")
+        return clean_html(body)
 
     def clean_tags(self) -> Any:
         """Not too many."""

@@ -7,14 +7,17 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.editor.editor_texts import EDITOR_TEXTS
-from articles.text import add_paragraphs, clean_html, join_blocks
+from articles.text import add_paragraphs, clean_html, is_kept_if_refused, join_blocks, oversize
 
 _EMPTY_PARAGRAPHS = re.compile(r"(?:\s*+>p/<\s*+>p<)*")
 """Backwards, because forwards each empty paragraph would be the start of a new search."""
+
+_TAGS_AND_LINES = re.compile(r"<[^<>]*+>?|[\r\n]")
 
 
 class BodyWidget(UnfoldAdminTextareaWidget):
@@ -45,10 +48,20 @@ class BodyFormField(forms.CharField):
     def to_python(self, value: Any) -> str:
         """Sanitised, unless it exceeds the length limit; the form reports what was removed."""
         text = super().to_python(value) or ""
-        return text if self.max_length and len(text) > self.max_length else clean_html(text)
+        if self.max_length and len(text) > self.max_length:
+            return text
+        if reason := oversize(text):
+            raise ValidationError(reason, code="oversize")
+        return clean_html(text)
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        """What was typed; its words alone if it would take too long to sanitise."""
+        return data if is_kept_if_refused(data or "") else _TAGS_AND_LINES.sub(" ", data)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether the visible text differs."""
+        """Whether the visible text differs; of one that is too large, whether it does at all."""
+        if not is_kept_if_refused(data or ""):
+            return bool(data != initial)
         return as_shown(initial or "") != as_shown(data or "")
 
 

@@ -257,7 +257,7 @@ def test_a_third_version_of_a_paragraph_is_a_new_question(bob: Client) -> None:
 
 
 def test_a_body_that_grew_too_long_by_both_is_refused_and_kept(bob: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("articles.publishing.edits.BODY_LENGTH", 60)
+    monkeypatch.setattr("articles.text.size.BODY_LENGTH", 60)
     article = make_article("Old", body=BODY)
     alice = Second(article, body=BODY.replace("Two", "Two by her, rather long"))
     press(bob, article, "_save", body=BODY.replace("Two", "Two by him, as long"))
