@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache, partial
+from functools import partial
 from urllib.parse import urljoin
 
 import nh3
 
+from articles.text.memo import remembered
 from articles.text.nesting import limit_nesting
 from articles.text.repair import repair, targets
 
@@ -144,7 +145,7 @@ def clean_html(body: str, *, base: str = "") -> str:
     return _clean(body, base) if base else _remembered(body)
 
 
-@lru_cache(maxsize=4)  # the editor's form, its checks, a review and a preview read the same text, one after the other
+@remembered
 def _remembered(body: str) -> str:
     return _clean(body, "")
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from inspect import unwrap
 from io import BytesIO
 from time import process_time
 
@@ -220,7 +221,7 @@ MATCHER = Matcher(
 def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time the whole work."""
     monkeypatch.setattr("articles.text.sanitize.limit_nesting", limit_nesting.__wrapped__)
-    monkeypatch.setattr("articles.text.sanitize._remembered", sanitize._remembered.__wrapped__)
+    monkeypatch.setattr("articles.text.sanitize._remembered", unwrap(sanitize._remembered))
 
 
 def imported(text: str) -> object:
@@ -264,7 +265,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], object], Sequence[str]]] = {
     "clean_html": (clean_html, HTML),
     "plain_text": (plain_text, HTML),
     "add_paragraphs": (add_paragraphs, HTML),
-    "as_shown": (as_shown, HTML),
+    "as_shown": (unwrap(as_shown), HTML),
     "lost_tags": (lost_tags, HTML),
     "losses": (losses, HTML),
     "with_players": (with_players, HTML),

@@ -12,7 +12,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.editor.editor_texts import EDITOR_TEXTS
-from articles.text import add_paragraphs, clean_html, is_kept_if_refused, join_blocks, oversize
+from articles.text import add_paragraphs, clean_html, is_kept_if_refused, join_blocks, oversize, remembered
 
 _EMPTY_PARAGRAPHS = re.compile(r"(?:\s*+>p/<\s*+>p<)*")
 """Backwards, because forwards each empty paragraph would be the start of a new search."""
@@ -65,6 +65,7 @@ class BodyFormField(forms.CharField):
         return as_shown(initial or "") != as_shown(data or "")
 
 
+@remembered
 def as_shown(body: str) -> str:
     """Normalised HTML: without line ends between blocks and trailing empty paragraphs."""
     body = join_blocks(clean_html(add_paragraphs(body)))
