@@ -11,10 +11,12 @@ from urllib.parse import quote_plus
 
 from PIL import Image
 
+from articles.limits import MOST_BODY_ELEMENTS
 from tests.attacks.site import PASSAGE, Site
 
 NESTED = 110_000
 FORM_SIZE, LIST_SIZE = 64_000, 320_000  # bytes: the theme repeats its classes in each cell
+MEGABYTE, LONGEST_ELEMENT = 1_000_000, 40  # characters: of an element as the form escapes it
 TOKEN = "/api/v1/token/"
 ARTICLES = "/api/v1/desk/articles/"
 BOUNDARY = "attack"
@@ -83,6 +85,7 @@ def _of_the_author(site: Site) -> Iterator[Attack]:
     words = "+".join(f"w{n}" for n in range(800))
     yield Attack("S4", "words in the list", f"/admin/articles/article/?q={words}", headers=session)
     yield Attack("S4", "words in the list by API", f"{ARTICLES}?search={words}", headers=token)
+    yield from _of_the_largest_bodies(site, token, session)
     ours = site.article("<p>Mine</p>")
     for name, body in {"empty paragraphs": "<p></p>" * 16_000 + "x", "nested lists": "<dd><p><li>" * 10_000}.items():
         finding = "S11" if name.startswith("empty") else "S10"
@@ -92,6 +95,19 @@ def _of_the_author(site: Site) -> Iterator[Attack]:
     yield Attack("S12", "49 megapixels", "/api/v1/desk/images/", _upload(), "POST", MULTIPART, token)
     pattern = quote_plus("(a+)+$")
     yield Attack("S20", "a filter by pattern", f"/admin/articles/article/?body__regex={pattern}", headers=session)
+
+
+def _of_the_largest_bodies(site: Site, token: Mapping[str, str], session: Mapping[str, str]) -> Iterator[Attack]:
+    ours = site.article("<p>Mine</p>")
+    too_many = {"body": "<p>" * (MEGABYTE // len("<p>"))}
+    yield _json("", "333,333 paragraphs", f"{ARTICLES}{ours}/", too_many, method="PATCH", headers=token)
+    for unit in ("<p>", "<p>a<b>b<i>c", "<ul><li>", "<"):
+        body = unit * (MOST_BODY_ELEMENTS // unit.count("<"))
+        article, shown = site.article(body), FORM_SIZE + MOST_BODY_ELEMENTS * LONGEST_ELEMENT
+        for name, path in {"form": "change/", "revision": "revisions/1/"}.items():
+            address = f"/admin/articles/article/{article}/{path}"
+            yield Attack("", f"the {name} of {unit}", address, headers=session, shows=shown)
+        yield Attack("", f"the checks of {unit}", f"{ARTICLES}{article}/checks/", headers=token)
 
 
 def _json(
