@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
@@ -13,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
+from articles.desk.opened_form import OpenedForm
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import MOST_LISTED, SensitiveText
 from articles.models import Article, Channel, Front, Tag
@@ -21,15 +21,15 @@ from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag,
 from articles.review import refuse_sensitive
 
 
-class TaxonomyForm(forms.ModelForm):  # type: ignore[type-arg]
+class TaxonomyForm(OpenedForm):
     """A channel or tag, whose texts readers see at once."""
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> dict[str, Any]:
         """Refuse sensitive words."""
         cleaned = super().clean()
         for name in {"name", "description"} & {*self.changed_data} & self.cleaned_data.keys():
             try:
-                refuse_sensitive(self.cleaned_data[name])
+                refuse_sensitive(cleaned[name])
             except SensitiveText as refusal:
                 self.add_error(name, str(refusal))
         return cleaned

@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -19,6 +18,7 @@ from django.utils.translation import gettext, gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from articles import images
+from articles.desk.opened_form import OpenedForm
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import (
     ArticleError,
@@ -75,7 +75,7 @@ class LibraryFilter(admin.SimpleListFilter):
         return queryset.filter(**chosen.get(self.value() or "", {}))
 
 
-class ImageForm(forms.ModelForm):  # type: ignore[type-arg]
+class ImageForm(OpenedForm):
     """Texts and focal point of an image."""
 
     class Meta:

@@ -19,6 +19,7 @@ from django.views.i18n import set_language
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from articles.desk.opened_form import OpenedForm
 from articles.models import Preferences
 from articles.notifications import choose_language
 from articles.text import format_time_exactly
@@ -27,7 +28,7 @@ from scheduling.database import read_database_clock
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
 
-class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
+class PreferencesForm(OpenedForm):
     """Time zone and language of the user."""
 
     time_zone = forms.ChoiceField(

@@ -16,6 +16,7 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from articles.desk.bounded import RetriedScreens, first_words
+from articles.desk.opened_form import OpenedForm
 from articles.desk.review.automatic_approval import who_approves
 from articles.limits import PASTED_LENGTH
 from articles.models import SensitiveWord
@@ -30,7 +31,7 @@ BADGES = {
 VIEW_POLICY = "articles.view_reviewpolicy"
 
 
-class SensitiveWordForm(forms.ModelForm):  # type: ignore[type-arg]
+class SensitiveWordForm(OpenedForm):
     """A sensitive word, validated with explanations."""
 
     class Meta:

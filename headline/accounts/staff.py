@@ -27,6 +27,7 @@ from unfold.decorators import action
 from unfold.forms import AdminPasswordChangeForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
+from articles.desk.opened_form import OpenedForm
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import SensitiveText
 from articles.limits import USERNAME_LENGTH
@@ -175,7 +176,7 @@ class RightsAdmin(SecondPersonScreens):
         return super().has_delete_permission(request, obj) and (obj is None or may_administer(request.user, obj))
 
 
-class UserForm(forms.ModelForm):  # type: ignore[type-arg]
+class UserForm(OpenedForm):
     """A user: name, address and roles."""
 
     name = forms.CharField(
@@ -208,7 +209,7 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError(gettext("%(name)s has this address already.") % {"name": named(other)}, code="taken")
         return email
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> dict[str, Any]:
         """Refuse to take the last administrator's rights away."""
         cleaned: dict[str, Any] = {**self.cleaned_data, **(super().clean() or {})}
         stays = all(cleaned.get(name, getattr(self.instance, name)) for name in ADMINISTRATOR)
@@ -231,9 +232,9 @@ class InvitationForm(UserForm):
         self.fields["name"].required = self.fields["email"].required = True
         self.fields["email"].help_text = _("The invitation is sent to it. It is also the name to log in with.")
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> dict[str, Any]:
         """Ask for a role."""
-        cleaned = super().clean() or {}
+        cleaned = super().clean()
         if not cleaned.get("groups") and not cleaned.get("is_superuser"):
             self.add_error("groups", gettext("Choose at least one role."))
         return cleaned
@@ -490,6 +491,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
 class StaffGroupAdmin(GroupAdmin, RightsAdmin):  # type: ignore[misc]
     """Groups and their permissions."""
 
+    form = OpenedForm
     list_display = ["title"]
 
     @admin.display(description=_("name"), ordering="name")

@@ -22,6 +22,7 @@ from unfold.widgets import (
 
 from articles.desk.autocomplete import ChoosingScreens
 from articles.desk.bounded import RetriedScreens
+from articles.desk.opened_form import OpenedForm
 from articles.limits import LABEL_LENGTH, USERNAME_LENGTH
 from articles.models import named
 from articles.text import format_time_briefly
@@ -181,7 +182,7 @@ def _may_choose_owner(request: HttpRequest) -> bool:
     return isinstance(request.user, User) and request.user.is_superuser
 
 
-class ServiceAccountForm(forms.ModelForm[ServiceAccount]):
+class ServiceAccountForm(OpenedForm):
     """A service account: name, purpose and roles; later also whether it is active."""
 
     name = forms.CharField(

@@ -11,6 +11,7 @@ from django.test import Client
 from articles.models import AuditEntry
 from articles.roles import Role
 from tests.articles.factories import make_member, make_user
+from tests.articles.open_forms import sent_by
 
 USERS, GROUPS = "/admin/auth/user/", "/admin/auth/group/"
 MANAGING = [f"{verb}_{model}" for verb in ("add", "change", "delete", "view") for model in ("user", "group")]
@@ -156,3 +157,42 @@ def test_permission_changes_are_recorded_from_either_side() -> None:
     bob.groups.clear()
     recorded = AuditEntry.objects.filter(action="change_user", article_title="bob").order_by("pk")
     assert [entry.details for entry in recorded] == [{"given": ["Readers"]}, {"taken": ["Readers"]}] * 2
+
+
+def test_what_another_administrator_took_from_a_user_or_group_stays_taken() -> None:
+    root, bob = make_user("root", is_superuser=True), make_member(Role.EDITOR, "bob")
+    group, publish = Group.objects.create(name="Night"), Permission.objects.get(codename="publish_article")
+    group.permissions.add(publish)
+    bob.groups.add(group)
+    bob.user_permissions.add(publish)
+    desk = Client()
+    desk.force_login(root)
+    of_bob, of_group = f"{USERS}{bob.pk}/change/", f"{GROUPS}{group.pk}/change/"
+    user_form = sent_by(desk.get(of_bob).text, "user_form")
+    group_form = sent_by(desk.get(of_group).text, "group_form")
+    assert len(user_form["groups"]) == 2 and user_form["user_permissions"] == group_form["permissions"]
+    chief = Group.objects.get(name=Role.CHIEF)
+    bob.groups.set([group])
+    bob.user_permissions.clear()
+    User.objects.filter(pk=bob.pk).update(is_active=False, is_staff=False, is_superuser=False)
+    group.permissions.set([Permission.objects.get(codename="view_article")])
+    typed = {"name": "Bob Jones", "groups": [*user_form["groups"], chief.pk]}
+    assert desk.post(of_bob, {**user_form, **typed}).status_code == 302
+    assert desk.post(of_group, {**group_form, "name": "Night desk"}).status_code == 302
+    bob.refresh_from_db()
+    assert (bob.get_full_name(), bob.is_active, bob.is_staff) == ("Bob Jones", False, False)
+    assert ({*bob.groups.all()}, bob.user_permissions.count()) == ({group, chief}, 0)
+    group.refresh_from_db()
+    assert (group.name, group.permissions.get().codename) == ("Night desk", "view_article")
+
+
+def test_the_last_administrator_stays_one_also_when_another_has_just_been_deactivated() -> None:
+    root, other = make_user("root", is_superuser=True), make_user("other", is_superuser=True)
+    desk = Client()
+    desk.force_login(root)
+    form_of_root = sent_by(desk.get(f"{USERS}{root.pk}/change/").text, "user_form")
+    User.objects.filter(pk=other.pk).update(is_active=False)
+    form_of_root.pop("is_superuser")
+    refused = desk.post(f"{USERS}{root.pk}/change/", form_of_root)
+    assert "This is the last administrator." in refused.text
+    assert User.objects.get(pk=root.pk).is_superuser

@@ -20,9 +20,10 @@ from headline.accounts.links import is_invited, link_of, may_have_link
 from headline.accounts.one_time_link import sign_in_link
 from headline.accounts.sign_in import SignInAdapter
 from headline.accounts.single_sign_on import Identity, SignInRefused, admit
-from headline.api.models import ApiToken
+from headline.api.models import ApiToken, ServiceAccount
 from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
+from tests.articles.open_forms import sent_by
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +94,17 @@ def test_a_program_is_deactivated_on_its_screen(desk: Client, root: User, robot:
     assert desk.post(address, sent).status_code == 302
     robot.refresh_from_db()
     assert (robot.is_active, ApiToken.objects.exists()) == (False, False)
+
+
+def test_a_program_that_another_user_deactivated_stays_so(desk: Client, robot: User) -> None:
+    address = f"/admin/headline_api/serviceaccount/{robot.pk}/change/"
+    sent = sent_by(desk.get(address).text, "serviceaccount_form")
+    User.objects.filter(pk=robot.pk).update(is_active=False)
+    robot.groups.set(Group.objects.filter(name=Role.EDITOR))
+    assert desk.post(address, {**sent, "purpose": "Pictures"}).status_code == 302
+    robot.refresh_from_db()
+    found = ServiceAccount.objects.get(user=robot).purpose, robot.is_active, robot.groups.get().name
+    assert found == ("Pictures", False, Role.EDITOR)
 
 
 def test_a_program_is_deleted_with_its_user_and_tokens(desk: Client, root: User, robot: User) -> None:

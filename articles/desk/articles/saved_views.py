@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from articles.desk.articles.filters import PARAMETERS, at_risk, overdue
+from articles.desk.opened_form import OpenedForm
 from articles.limits import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import Article, SavedView, named
 from scheduling.database import lock_by_ids, read_database_clock, retried
@@ -51,7 +52,7 @@ class ViewTab:
     owner: str = ""  #: who shares it, if that is another user
 
 
-class ViewForm(forms.ModelForm):  # type: ignore[type-arg]
+class ViewForm(OpenedForm):
     """Name and sharing of a view."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=VIEW_NAME_LENGTH, widget=UnfoldAdminTextInputWidget)

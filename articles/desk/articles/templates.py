@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
@@ -15,6 +16,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from articles.desk.articles.forms import refuse_many_tags
 from articles.desk.bounded import RetriedScreens
+from articles.desk.opened_form import OpenedForm
 from articles.desk.parse import number_or_zero
 from articles.limits import BODY_LENGTH
 from articles.models import Article, ArticleTemplate, Tag, Text
@@ -23,7 +25,7 @@ from articles.permissions import reads_articles
 from articles.text import clean_html, oversize
 
 
-class TemplateForm(forms.ModelForm):  # type: ignore[type-arg]
+class TemplateForm(OpenedForm):
     """An article template."""
 
     body = forms.CharField(
@@ -46,10 +48,14 @@ class TemplateForm(forms.ModelForm):  # type: ignore[type-arg]
             raise forms.ValidationError(reason, code="oversize")
         return clean_html(body)
 
-    def clean_tags(self) -> Any:
-        """Not too many."""
-        refuse_many_tags(self.cleaned_data["tags"])
-        return self.cleaned_data["tags"]
+    def clean(self) -> dict[str, Any]:
+        """Not too many tags, with those that another user has added since."""
+        cleaned = super().clean()
+        try:
+            refuse_many_tags(cleaned.get("tags", ()))
+        except ValidationError as refusal:
+            self.add_error("tags", refusal)
+        return cleaned
 
 
 @admin.register(ArticleTemplate)

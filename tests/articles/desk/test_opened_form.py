@@ -1,0 +1,112 @@
+"""Forms that were opened before another user changed the same row: they store what was typed in them, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db.models import Model
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from articles.desk.opened_form import OpenedForm
+from articles.models import ArticleTemplate, SavedView, SensitiveWord, Tag
+from tests.articles.factories import make_channel, make_editor, make_user
+from tests.articles.image_files import make_image
+from tests.articles.open_forms import sent_by
+
+pytestmark = pytest.mark.django_db
+
+WITHOUT = {"Article", "Front", "Preferences", "QueuedArticle", "Release", "ReviewPolicy"}
+"""Those with screens of their own."""
+
+
+@pytest.fixture
+def client() -> Client:
+    client = Client()
+    client.force_login(make_user("boss", is_superuser=True))
+    return client
+
+
+def address(row: Model) -> str:
+    return f"/admin/articles/{row._meta.model_name}/{row.pk}/change/"
+
+
+def opened(client: Client, row: Model) -> dict[str, Any]:
+    sent = sent_by(client.get(address(row)).text, f"{row._meta.model_name}_form")
+    assert sent, "the form was not found"
+    return dict(sent)
+
+
+def template() -> ArticleTemplate:
+    channel = make_channel("Sports")
+    return ArticleTemplate.objects.create(name="Match", title="T", summary="S", body="<p>Old</p>", channel=channel)
+
+
+@pytest.mark.parametrize(
+    ("make", "typed", "other"),
+    [
+        (lambda: make_channel(description="Old"), {"position": 7}, {"description": "Theirs", "enabled": False}),
+        (lambda: Tag.objects.create(name="Bridge", slug="bridge"), {"slug": "bridges"}, {"name": "Theirs"}),
+        (template, {"name": "Match report"}, {"body": "<p>An hour of work</p>", "channel_id": None}),
+        (template, {"name": "Match report"}, {"channel_id": "new"}),
+        (lambda: SensitiveWord.objects.create(text="foo", level="review"), {"text": "fooo"}, {"level": "block"}),
+        (lambda: make_image(make_editor()), {"alt": "Ships"}, {"caption": "Theirs"}),
+    ],
+    ids=["channel", "tag", "template", "channel of a template", "word", "image"],
+)
+def test_what_another_user_has_changed_stays(
+    client: Client, make: Callable[[], Model], typed: dict[str, Any], other: dict[str, Any]
+) -> None:
+    row = make()
+    form = opened(client, row)
+    changed = {name: make_channel("News").pk if value == "new" else value for name, value in other.items()}
+    rows = type(row)._default_manager.filter(pk=row.pk)
+    rows.update(**changed)
+    assert client.post(address(row), {**form, **typed}).status_code == 302
+    assert rows.values(*typed, *changed).get() == {**typed, **changed}
+
+
+def test_tags_that_another_user_added_or_removed_stay_so(client: Client) -> None:
+    row, tags = template(), [Tag.objects.create(name=name, slug=name) for name in "abcd"]
+    row.tags.set(tags[:2])
+    form = opened(client, row)
+    row.tags.set([tags[0], tags[2]])  # another user has removed b and added c
+    client.post(address(row), {**form, "tags": [tags[1].pk, tags[3].pk]})  # who sees a and b removes a and adds d
+    assert "".join(row.tags.order_by("name").values_list("name", flat=True)) == "cd"
+
+
+def test_a_choice_from_none_stays_when_the_form_is_shown_again(client: Client) -> None:
+    row, tag = template(), Tag.objects.create(name="a", slug="a")
+    form = opened(client, row)
+    assert form["initial-tags"] == [""]
+    again = client.post(address(row), {**form, "tags": [tag.pk], "title": "x" * 500})
+    assert again.status_code == 200
+    sent = sent_by(again.text, "articletemplate_form")
+    assert (sent["initial-tags"], sent["tags"]) == ([""], [str(tag.pk)])
+    client.post(address(row), {**sent, "title": "T"})
+    assert [*row.tags.all()] == [tag]
+
+
+def test_a_view_that_was_shared_in_another_window_stays_shared(client: Client) -> None:
+    view = SavedView.objects.create(owner_id=client.session["_auth_user_id"], name="Mine", query="stage=review")
+    page = client.get("/admin/desk/views/").text
+    assert f'id="initial-view_{view.pk}_shared"' in page
+    SavedView.objects.update(shared=True)
+    sent = {"name": "Ours", "initial-name": "Mine", "initial-shared": "False"}
+    client.post(f"/admin/desk/views/{view.pk}/", sent)
+    assert SavedView.objects.values_list("name", "shared").get() == ("Ours", True)
+
+
+def test_every_form_of_the_admin_that_changes_rows_is_one(rf: RequestFactory) -> None:
+    request = rf.get(reverse("admin:index"))  # which registers them
+    request.user = make_user("boss", is_superuser=True)
+    changed = {
+        model.__name__: screens.form
+        for model, screens in admin.site._registry.items()
+        if screens.has_change_permission(request)
+    }
+    others = {name for name, form in changed.items() if not issubclass(form, OpenedForm)}
+    assert others == WITHOUT
