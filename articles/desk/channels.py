@@ -51,6 +51,10 @@ class ChannelAdmin(SecondPersonScreens):
         channels: QuerySet[Channel] = super().get_queryset(request)
         return channels.annotate(number=Count("articles"))
 
+    def get_changelist_form(self, request: HttpRequest, **options: Any) -> Any:
+        """A row of the list leaves what others changed since it was opened, too."""
+        return super().get_changelist_form(request, **{**options, "form": OpenedForm})
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save through the service, also from the list."""
         save_channel(obj, by=request.user)

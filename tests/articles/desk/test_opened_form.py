@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from articles.desk.opened_form import OpenedForm
-from articles.models import ArticleTemplate, SavedView, SensitiveWord, Tag
+from articles.models import ArticleTemplate, Channel, SavedView, SensitiveWord, Tag
 from tests.articles.factories import make_channel, make_editor, make_user
 from tests.articles.image_files import make_image
 from tests.articles.open_forms import sent_by
@@ -88,6 +88,18 @@ def test_a_choice_from_none_stays_when_the_form_is_shown_again(client: Client) -
     assert (sent["initial-tags"], sent["tags"]) == ([""], [str(tag.pk)])
     client.post(address(row), {**sent, "title": "T"})
     assert [*row.tags.all()] == [tag]
+
+
+def test_the_list_of_channels_keeps_what_another_user_disabled(client: Client) -> None:
+    first, second = make_channel("A"), make_channel("B")
+    rows = "/admin/articles/channel/"
+    form = dict(sent_by(client.get(rows).text, "changelist-form"))
+    Channel.objects.filter(pk=second.pk).update(enabled=False, description="Theirs")
+    place = next(name for name, values in form.items() if name.endswith("-id") and values == [str(first.pk)])
+    answer = client.post(rows, {**form, place.replace("-id", "-position"): 5, "_save": "Save"})
+    assert answer.status_code == 302
+    found = Channel.objects.order_by("name").values_list("position", "enabled", "description")
+    assert [*found] == [(5, True, ""), (second.position, False, "Theirs")]
 
 
 def test_a_view_that_was_shared_in_another_window_stays_shared(client: Client) -> None:
