@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
 from django import forms
@@ -58,8 +59,17 @@ class StageForm(forms.Form):
 class BaseStageFormSet(forms.BaseFormSet[StageForm]):
     """As many rows as there are kinds of stages, in their order."""
 
+    @property
+    def opened(self) -> str:
+        """The present stages, with which the form is opened."""
+        return json.dumps([[stage.kind, stage.name, stage.group_id] for stage in ReviewStage.in_order()])
+
     def clean(self) -> None:
-        """Refuse stages that cannot be used together."""
+        """Refuse stages that cannot be used together, and to replace what another user has chosen since."""
+        if self.data.get("opened", self.opened) != self.opened:
+            stages = gettext(", ").join(map(str, ReviewStage.in_order()))
+            text = gettext("Another user has changed the stages: %(stages)s. Check them, and save again.")
+            raise forms.ValidationError(text % {"stages": stages}, code="conflict")
         if not any(self.errors):
             try:
                 check_stages(self.choices())

@@ -27,6 +27,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
+from tests.articles.open_forms import sent_by
 
 pytestmark = pytest.mark.django_db
 
@@ -372,6 +373,19 @@ def test_stages_are_chosen_on_a_screen_by_who_may_change_the_policy_and_recorded
     screens.post(POLICY, sent)
     assert AuditEntry.objects.filter(action="change_review_stages").count() == 1
     assert "Review stages changed" in screens.get(reverse("admin:articles_auditentry_changelist")).text
+
+
+def test_stages_that_another_user_has_chosen_since_are_named_before_they_are_replaced() -> None:
+    screens = Client()
+    screens.force_login(make_member(Role.CHIEF, "irene"))
+    sent = form_of((SECOND, "Legal check", "")) | {"opened": sent_by(screens.get(POLICY).text, "stages_form")["opened"]}
+    choose(FIRST, FINAL)
+    refused = screens.post(POLICY, sent)
+    assert "Another user has changed the stages: First review, Final review." in refused.text
+    assert 'value="Legal check"' in refused.text and ReviewStage.objects.count() == 2
+    again = {"opened": sent_by(refused.text, "stages_form")["opened"]}
+    assert screens.post(POLICY, sent | again).status_code == 302
+    assert [str(stage) for stage in ReviewStage.in_order()] == ["Legal check"]
 
 
 @pytest.mark.parametrize(
