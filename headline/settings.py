@@ -27,6 +27,7 @@ ALLOWED_HOSTS = env.hosts("DJANGO_ALLOWED_HOSTS", default=[*LOCAL_HOSTS, env.hos
 DEBUG = debug_mode.debug(site_host=env.host_of(SITE_URL), hosts=ALLOWED_HOSTS)
 SECRET_KEY, SECRET_KEY_FALLBACKS = debug_mode.secret_keys(debug=DEBUG)
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
+CSRF_FAILURE_VIEW = "headline.accounts.refused_forms.csrf_failure"
 if SITE_URL.startswith("https://"):
     # TLS ends at a proxy in front, which must set this header and drop one that a client sent.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -368,7 +369,7 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("articles/icon.svg")}],
     "SHOW_LANGUAGES": True,
     "STYLES": [lambda request: static("articles/desk.css")],
-    "SCRIPTS": [lambda request: static("articles/desk.js")],
+    "SCRIPTS": [lambda request: static("articles/csrf.js"), lambda request: static("articles/desk.js")],
     "LANGUAGES": {"action": "articles.desk.menu.language_action"},
     "ACCOUNT": {"navigation": "articles.desk.menu.account"},
     "DASHBOARD_CALLBACK": "articles.desk.dashboard.page.add_sections",

@@ -17,6 +17,7 @@ from headline.shortcut import view_on_site
 
 admin.autodiscover()
 
+handler403 = "headline.accounts.refused_forms.permission_denied"
 handler500 = "headline.unavailable.server_error"
 
 urlpatterns = [

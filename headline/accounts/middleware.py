@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+
+from articles.desk.typed import typed_in, typed_page
 
 _RENEWED = "renewed_at"
 _LOGGED_OUT = "headline.logged_out"
@@ -64,13 +66,10 @@ def renew(request: HttpRequest, **kwargs: Any) -> None:
     request.session[_RENEWED] = int(time.time())
 
 
-_NOT_TYPED = ("csrfmiddlewaretoken", "window", "seen", "base", "next", "new", "do", "assigned", "cover")
-
-
 class EndedSessionMiddleware:
     """A form that is sent after the end of a session is shown again as text to copy, instead of the log-in page.
 
-    Scripts get an error as JSON.
+    So is one that another user had opened, who was signed in then. Scripts get an error as JSON.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -80,24 +79,37 @@ class EndedSessionMiddleware:
         response = self.get_response(request)
         if request.method != "POST" or not _is_log_in(response) or request.user.is_authenticated:
             return response
-        # What browsers say of a form, and scripts cannot claim.
-        if request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate":
-            error = _("You have been signed out. Log in again in a new window.")
-            return JsonResponse({"code": "signed_out", "error": error}, status=HTTPStatus.UNAUTHORIZED)
+        if is_of_script(request):
+            return _refuse_script()
         context = {
             **admin.site.each_context(request),
             "title": _("You have been signed out"),
-            "typed": [*_typed(request)],
+            "typed": typed_in(request),
         }
         return render(request, "headline/signed_out.html", context, status=HTTPStatus.UNAUTHORIZED)
+
+    def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> HttpResponse | None:
+        """Refuse forms of other users, whose token `articles/csrf.js` has replaced by that of this session."""
+        # Views without a token read the body themselves.
+        if request.method != "POST" or not request.user.is_authenticated or getattr(view, "csrf_exempt", False):
+            return None
+        if request.POST.get("_opened_by", str(request.user.pk)) == str(request.user.pk):
+            return None
+        if is_of_script(request):
+            return _refuse_script()
+        said = _("Another user had opened this form, and you have logged in since.")
+        return typed_page(request, _("Form expired"), said, status=HTTPStatus.FORBIDDEN)
+
+
+def is_of_script(request: HttpRequest) -> bool:
+    """Whether a script has sent it: what browsers say of a form, scripts cannot claim."""
+    return request.headers.get("Sec-Fetch-Mode", "navigate") != "navigate"
+
+
+def _refuse_script() -> JsonResponse:
+    error = _("You have been signed out. Log in again in a new window.")
+    return JsonResponse({"code": "signed_out", "error": error}, status=HTTPStatus.UNAUTHORIZED)
 
 
 def _is_log_in(response: HttpResponseBase) -> bool:
     return urlsplit(response.headers.get("Location", "")).path == reverse("admin:login")
-
-
-def _typed(request: HttpRequest) -> Iterator[str]:
-    """The texts of the form that are worth copying."""
-    for name, values in request.POST.lists():
-        is_typed = not name.startswith((*_NOT_TYPED, "_")) and "password" not in name
-        yield from (value for value in values if is_typed and value.strip() and not value.isdecimal())

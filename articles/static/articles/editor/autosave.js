@@ -11,9 +11,6 @@ const form = document.getElementById("article_form");
 const status = document.getElementById("autosave-status");
 const storagePrefix = `headline.draft.${config.user}.`;
 
-// The cookie, not the form's field: after a log-in in another window it has the present token.
-const csrf = () => document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || form.csrfmiddlewaretoken.value;
-
 const formValues = () => {
     const values = {};
     for (const [name, value] of new FormData(form)) {
@@ -25,7 +22,7 @@ const formValues = () => {
 const asText = () => JSON.stringify(formValues());
 
 let saved = asText(); // the form as loaded, or as last saved on the server
-let token = csrf(); // of the session in which that was; another one may be another user's
+let token = window.csrfToken(); // of the session in which that was; another one may be another user's
 let since = new Date();
 let sending = null;
 
@@ -49,7 +46,7 @@ const store = (text) => {
 const post = (address, draft, options = {}) =>
     fetch(address, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRFToken": csrf() },
+        headers: { "Content-Type": "application/json", "X-CSRFToken": window.csrfToken() },
         body: JSON.stringify({ ...draft, user: config.user }),
         ...options,
     });
@@ -73,10 +70,9 @@ const reportOffline = () => {
 const accept = async (response, text) => {
     const { saved: time } = await response.json();
     saved = text;
-    token = csrf();
+    token = window.csrfToken();
     since = new Date();
     local.remove(storagePrefix + config.window);
-    form.csrfmiddlewaretoken.value = token;
     show([label("saved", { time })], false);
 };
 
@@ -100,7 +96,7 @@ export const save = async (inSession = false) => {
     if (!config.urls.draft) return true; // read-only form
     await sending;
     const text = asText();
-    if (text === saved && (!inSession || csrf() === token)) return true;
+    if (text === saved && (!inSession || window.csrfToken() === token)) return true;
     sending = send(text);
     const done = await sending;
     sending = null;
@@ -117,7 +113,7 @@ const run = async () => {
 
 let sent = null; // the form that is on its way to the server
 const isSaved = () => !config.urls.draft || (!sending && asText() === saved);
-const canBeSent = () => !config.urls.draft || (isSaved() && csrf() === token);
+const canBeSent = () => !config.urls.draft || (isSaved() && window.csrfToken() === token);
 const isKept = () => (sent === null ? isSaved() : asText() === sent);
 
 const leave = () => {
@@ -232,7 +228,7 @@ if (config.urls.draft) {
 for (const [address, banner] of banners) {
     banner.querySelector("[data-discard]").addEventListener("click", async () => {
         await uploads.get(address); // an upload that arrives later would restore the draft
-        const response = await fetch(address, { method: "DELETE", headers: { "X-CSRFToken": csrf() } });
+        const response = await fetch(address, { method: "DELETE", headers: { "X-CSRFToken": window.csrfToken() } });
         if (!response.ok) return;
         hide(banner);
         announce(label("discarded"));

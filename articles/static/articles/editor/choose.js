@@ -15,7 +15,7 @@ const search = async (select, term) => {
 // The ID of the new tag; the tag form answers a window with it.
 const create = async (name) => {
     const body = new FormData();
-    for (const [key, value] of Object.entries({ name, _popup: 1, csrfmiddlewaretoken: form.csrfmiddlewaretoken.value })) body.set(key, value);
+    for (const [key, value] of Object.entries({ name, _popup: 1, csrfmiddlewaretoken: window.csrfToken() })) body.set(key, value);
     const response = await fetch(config.urls.newTag, { method: "POST", body });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const made = page.getElementById("django-admin-popup-response-constants")?.dataset.popupResponse;

@@ -17,7 +17,7 @@ const uploadAddress = () => document.querySelector("[data-upload]")?.dataset.upl
 const post = async (address, values, pauses = 0) => {
     const body = new FormData();
     for (const [name, value] of Object.entries(values)) body.append(name, value);
-    const headers = { "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value };
+    const headers = { "X-CSRFToken": window.csrfToken() };
     const response = await fetch(address, { method: "POST", body, headers });
     const pause = BUSY.includes(response.status) ? Number(response.headers.get("Retry-After")) : 0;
     if (pause && pause <= LONGEST_PAUSE && pauses < MOST_PAUSES) {

@@ -8,7 +8,7 @@ const form = document.getElementById("article_form");
 const formData = (values) => {
     const data = new FormData();
     for (const [name, value] of Object.entries(values)) data.set(name, value);
-    data.set("csrfmiddlewaretoken", document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "");
+    data.set("csrfmiddlewaretoken", window.csrfToken());
     return data;
 };
 

@@ -55,7 +55,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const describe = async (image, alt) => {
         const body = new FormData();
         body.append("alt", alt);
-        body.append("csrfmiddlewaretoken", document.querySelector("[name=csrfmiddlewaretoken]").value);
+        body.append("csrfmiddlewaretoken", window.csrfToken());
         const response = await fetch(dialog.dataset.picker.replace(/picker\/$/, `${image.id}/describe/`), { method: "POST", body });
         const described = await response.json();
         if (!response.ok) throw new Error(described.error);

@@ -6,13 +6,11 @@
     const LONGEST_PAUSE = 10; // seconds: a busy server is asked again without the user if it wants so few
     const MOST_PAUSES = 30;
 
-    const token = () => document.querySelector("[name=csrfmiddlewaretoken]").value;
-
     const post = (address, body, { onprogress } = {}) => new Promise((resolve, reject) => {
         // Not `fetch`, which reports no progress of uploads.
         const request = new XMLHttpRequest();
         request.open("POST", address);
-        request.setRequestHeader("X-CSRFToken", token());
+        request.setRequestHeader("X-CSRFToken", window.csrfToken());
         request.responseType = "json";
         request.upload.onprogress = onprogress;
         request.onload = () => {

@@ -287,7 +287,6 @@ const accept = async (data, submitter) => {
 
 const send = async (submitter) => {
     const data = new FormData(form, submitter);
-    data.set("csrfmiddlewaretoken", document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || data.get("csrfmiddlewaretoken"));
     storeDrafts();
     const response = await request({ method: "POST", body: data }).catch(() => null);
     if (!response) return report(config.texts.offline);
