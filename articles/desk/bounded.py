@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
@@ -146,6 +146,17 @@ class RetriedScreens(SearchedScreens):
         refused: Any = type(form.__name__, (RefusedForm, form), {"refusal": refusal})
         refused.base_fields = form.base_fields  # the metaclass would make new ones, without what others changed
         return refused
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """Above a refused form is the name of the stored row, not the one that was typed."""
+        row = context.get("original")
+        stored = self.get_object(request, str(row.pk)) if row is not None and context.get("errors") else None
+        if stored is not None:
+            context |= {"original": stored, "subtitle": str(stored)}
+        page: HttpResponse = super().render_change_form(request, context, *args, **options)
+        return page
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -31,7 +33,7 @@ def client() -> Client:
 
 
 def address(row: Model) -> str:
-    return f"/admin/articles/{row._meta.model_name}/{row.pk}/change/"
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
 def opened(client: Client, row: Model) -> dict[str, Any]:
@@ -67,6 +69,30 @@ def test_what_another_user_has_changed_stays(
     rows.update(**changed)
     assert client.post(address(row), {**form, **typed}).status_code == 302
     assert rows.values(*typed, *changed).get() == {**typed, **changed}
+
+
+@pytest.mark.parametrize(
+    ("make", "typed"),
+    [
+        (make_channel, {"name": "Unsaved", "position": "x"}),
+        (lambda: Tag.objects.create(name="Bridge", slug="bridge"), {"name": "Unsaved", "slug": "/"}),
+        (template, {"name": "Unsaved", "title": "x" * 500}),
+        (lambda: SensitiveWord.objects.create(text="foo", level="review"), {"text": "Unsaved", "level": "x"}),
+        (lambda: make_image(make_editor(), title="Ships"), {"title": "Unsaved", "alt": ""}),
+        (lambda: make_user("bob"), {"username": "Unsaved", "email": "x"}),
+        (lambda: Group.objects.create(name="Night"), {"name": "Unsaved", "permissions": "99999"}),
+    ],
+    ids=["channel", "tag", "template", "word", "image", "user", "group"],
+)
+def test_a_refused_form_is_headed_with_the_stored_name(
+    client: Client, make: Callable[[], Model], typed: dict[str, Any]
+) -> None:
+    row = make()
+    page = client.post(address(row), {**opened(client, row), **typed})
+    assert page.status_code == 200
+    assert page.text.count("Unsaved") == 1, "not only in its field"
+    title = re.search(r"<title>(.*?)</title>", page.text, re.DOTALL)
+    assert title and str(row) in title[1]
 
 
 def test_tags_that_another_user_added_or_removed_stay_so(client: Client) -> None:
