@@ -18,6 +18,7 @@ from headline.shortcut import view_on_site
 admin.autodiscover()
 
 handler403 = "headline.accounts.refused_forms.permission_denied"
+handler404 = "headline.accounts.refused_forms.page_not_found"
 handler500 = "headline.unavailable.server_error"
 
 urlpatterns = [

@@ -37,6 +37,14 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
     return defaults.permission_denied(request, exception)
 
 
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The same when another user has deleted what the form is of."""
+    if _is_form_of_staff(request) and typed_in(request):
+        said = _("It does not exist any more.")
+        return typed_page(request, _("Not found"), said, status=HTTPStatus.NOT_FOUND)
+    return defaults.page_not_found(request, exception)
+
+
 def _is_form_of_staff(request: Any) -> bool:
     """Whether it is a form of the newsroom that a browser has sent."""
     is_form = request.method == "POST" and not is_of_script(request)

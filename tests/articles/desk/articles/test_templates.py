@@ -95,3 +95,14 @@ def test_templates_of_enabled_channels_are_offered_to_users_who_may_write(report
     page = editor.get("/admin/articles/article/").text
     assert "Match report" not in page
     assert "Obituary" in page
+
+
+def test_what_was_typed_into_a_template_that_was_deleted_since_is_shown() -> None:
+    desk = client_of(Role.CHIEF)
+    template = ArticleTemplate.objects.create(name="Match")
+    address = f"{TEMPLATES}{template.pk}/change/"
+    template.delete()
+    page = desk.post(address, {"name": "Match", "body": "An hour of typing"})
+    assert (page.status_code, "An hour of typing</textarea>" in page.text) == (404, True)
+    assert "doesn’t exist" in page.text
+    assert desk.post(address, {"name": ""}).status_code == desk.get(address).status_code == 302
