@@ -184,32 +184,32 @@ class FrontAdmin(ModelAdmin):
         version = self._version(request, pk)
         rows = Card.objects.filter(block__version=version, uuid=uuid)
         card = rows.select_related("article__channel", "image").first()
-        return self._part(request, version, card, CardForm, OperationKind.EDIT_CARD, "card")
+        return self._part(request, version, card or Card(uuid=uuid), CardForm, OperationKind.EDIT_CARD, "card")
 
     def block(self, request: HttpRequest, pk: int, uuid: UUID) -> HttpResponse:
         """The form of a block."""
         version = self._version(request, pk)
         block = version.blocks.select_related("tag").filter(uuid=uuid).first()
-        return self._part(request, version, block, BlockForm, OperationKind.EDIT_BLOCK, "block")
+        return self._part(request, version, block or Block(uuid=uuid), BlockForm, OperationKind.EDIT_BLOCK, "block")
 
     def _part(
         self,
         request: HttpRequest,
         version: FrontVersion,
-        row: Card | Block | None,
+        row: Card | Block,
         form_class: Callable[..., PartForm],
         kind: str,
         name: str,
     ) -> HttpResponse:
+        """The form of a row, or of one that was removed since, with what was typed into it."""
         self._require(request)
-        if row is None:
-            return self._refused(
-                request, version.front, version, FrontGone(gettext("It is not on the front any more."))
-            )
+        gone = FrontGone(gettext("It is not on the front any more.")) if row._state.adding else None
+        if gone and request.method != "POST":
+            return self._refused(request, version.front, version, gone)
         form, conflicts, status = form_class(row, version.edits, request.POST or None), (), 200
         if request.method == "POST":
             status = 400
-            if form.is_valid():
+            if form.is_valid() and not gone:
                 operation = Operation(op=kind, uuid=row.uuid, values=form.changes(row))
                 try:
                     fronts.edit_draft(version, [operation], base=form.cleaned_data["base"], by=request.user)
@@ -223,6 +223,8 @@ class FrontAdmin(ModelAdmin):
                     form.data = again
                 except ArticleError as refusal:
                     form.add_error(None, str(refusal))
+            elif gone:
+                form.add_error(None, str(gone))
         context = {
             "title": str(row) or str(version),
             "version": version,

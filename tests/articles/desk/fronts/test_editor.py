@@ -89,6 +89,25 @@ def test_a_draft_is_composed_with_buttons_and_published(desk: Client) -> None:
     assert "Move up: Two" not in done.text, "what is live stays as it is"
 
 
+def test_what_was_typed_into_a_card_or_block_that_was_removed_since_is_shown_again(desk: Client) -> None:
+    live("One")
+    version = start(desk).context["version"]
+    block = version.blocks.get()
+    card = block.cards.get()
+    card.delete()
+    address = f"{LIST}version/{version.pk}/card/{card.uuid}/"
+    page = desk.post(address, {"base": "0", "headline": "An hour of typing", "link_7": "x"})
+    assert (page.status_code, "data-fragment" in page.text) == (400, True)
+    assert "It is not on the front any more." in page.text and "An hour of typing</textarea>" in page.text
+    assert "It is not on the front any more." in desk.get(address).text
+    version.blocks.all().delete()
+    page = desk.post(f"{LIST}version/{version.pk}/block/{block.uuid}/", {"base": "0", "title": "An hour of typing"})
+    assert page.status_code == 400 and 'value="An hour of typing"' in page.text
+    version.delete()
+    page = desk.post(address, {"base": "0", "headline": "An hour of typing"})
+    assert page.status_code == 404 and "An hour of typing</textarea>" in page.text
+
+
 def test_a_card_is_edited_and_only_what_was_changed_is_stored(desk: Client) -> None:
     own, story = make_image(make_editor("ida")), live("One", summary="Old summary")
     page = start(desk)
