@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
+from django.contrib.admin.exceptions import DisallowedModelAdminToField
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import ValidationError
 from django.core.paginator import InvalidPage
@@ -112,6 +114,8 @@ class ForgedNumbersMiddleware:
             _are_years(request.GET.getlist(name)) for name, found in lookups.items() if _YEARS & found
         ):
             return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
+        if "" in (request.GET.get(TO_FIELD_VAR), request.POST.get(TO_FIELD_VAR)):
+            raise DisallowedModelAdminToField  # as Django does for other fields that are none
         if ACTION_CHECKBOX_NAME not in request.POST:
             return None
         key = screen.model._meta.pk

@@ -15,7 +15,7 @@ from django.test import Client
 from articles import publishing
 from articles.models import Article, Notification, Update
 from articles.workflow import Transition
-from tests.articles.factories import APPROVED, make_article, make_release, soon
+from tests.articles.factories import APPROVED, make_article, make_channel, make_release, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -194,3 +194,13 @@ def test_no_filter_compares_texts_by_patterns(desk: Client, model: str) -> None:
         answer = desk.get(f"/admin/articles/{model}/?{name}__{lookup}=.*(a|b)%2B%24")
         assert (answer.status_code, answer.url) == (302, f"/admin/articles/{model}/?e=1")  # type: ignore[attr-defined]
     assert desk.get(f"/admin/articles/{model}/").status_code == 200
+
+
+@pytest.mark.parametrize("model", ["articles/channel", "auth/user"])
+def test_an_empty_name_of_a_field_is_no_fault_of_ours(desk: Client, admin: User, model: str) -> None:
+    row = admin if model == "auth/user" else make_channel()
+    for page in ("change", "delete"):
+        address = f"/admin/{model}/{row.pk}/{page}/"
+        assert desk.get(address, {"_to_field": "id"}).status_code in (200, 400)
+        assert desk.get(address, {"_to_field": "", "_popup": ""}).status_code == 400
+        assert desk.post(address, {"_to_field": "", "_source_model": ""}).status_code == 400
