@@ -111,35 +111,44 @@ def save(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse(LIST)}?{query}")
     view = new_view(user, query)
     form = ViewForm(request.POST, instance=view)
-    if form.is_valid():
-        form.save()
-        messages.success(request, _("The view “%s” is saved.") % view)
-    for fault in form.errors.values():
-        messages.error(request, " ".join(map(str, fault)))
+    if not form.is_valid():
+        return _shown(request, refused=form, query=query)
+    form.save()
+    messages.success(request, _("The view “%s” is saved.") % view)
     return redirect(f"{reverse(LIST)}?{query}")
 
 
 def manage(request: HttpRequest) -> HttpResponse:
     """Show the user's own views."""
+    return _shown(request)
+
+
+def _shown(request: HttpRequest, *, refused: ViewForm | None = None, query: str = "") -> HttpResponse:
+    """The user's own views, with the form that was refused and why, if there is one."""
+    for fault in refused.errors.values() if refused else ():
+        messages.error(request, " ".join(map(str, fault)))
+    changed = refused.instance.pk if refused else None
     views = SavedView.objects.of(_reader(request))
+    forms_of_views = {view: ViewForm(instance=view, auto_id=f"view_{view.pk}_%s") for view in views}
     context = {
         **admin.site.each_context(request),
         "title": _("My views"),
-        "rows": [(view, ViewForm(instance=view, auto_id=f"view_{view.pk}_%s")) for view in views],
+        "rows": [(view, refused if view.pk == changed else form) for view, form in forms_of_views.items()],
+        "view_form": refused if refused and changed is None else None,
+        "shown_query": query,
     }
-    return TemplateResponse(request, "articles/desk/views.html", context)
+    return TemplateResponse(request, "articles/desk/views.html", context, status=400 if refused else 200)
 
 
 @require_POST
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """Rename, share or unshare an own view."""
     view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
-    form = ViewForm(request.POST, instance=view)
-    if form.is_valid():
-        form.save()
-        messages.success(request, _("Saved."))
-    for fault in form.errors.values():
-        messages.error(request, " ".join(map(str, fault)))
+    form = ViewForm(request.POST, instance=view, auto_id=f"view_{view.pk}_%s")
+    if not form.is_valid():
+        return _shown(request, refused=form)
+    form.save()
+    messages.success(request, _("Saved."))
     return redirect("desk_views")
 
 

@@ -241,7 +241,11 @@ class FrontAdmin(ModelAdmin):
         version, form = self._version(request, pk), FrontTimeForm(request.POST)
         if not form.is_valid():
             return self._page(request, version.front, version, status=400, time_form=form)
-        return self._apply(request, version, fronts.schedule_version, **form.cleaned_data)
+        try:
+            fronts.schedule_version(version, by=request.user, **form.cleaned_data)
+        except ArticleError as refusal:
+            return self._refused(request, version.front, version, refusal, time_form=form)
+        return self._done(request, version)
 
     def repeat(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Give the version to readers at each time of a rule."""
@@ -279,7 +283,11 @@ class FrontAdmin(ModelAdmin):
         version, form = self._version(request, pk), EndForm(request.POST)
         if not form.is_valid():
             return self._page(request, version.front, version, status=400, end_form=form)
-        return self._apply(request, version, fronts.end_rule, **form.cleaned_data)
+        try:
+            fronts.end_rule(version, by=request.user, **form.cleaned_data)
+        except ArticleError as refusal:
+            return self._refused(request, version.front, version, refusal, end_form=form)
+        return self._done(request, version)
 
     def publish(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Give the version to readers now."""

@@ -130,22 +130,24 @@ class ReleaseAdmin(SearchedScreens):
     def rename(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Rename the release."""
         release, form = self._release(request, pk), ReleaseNameForm(request.POST)
-        if not form.is_valid():
-            return self._page(request, release, name_form=form)
-        return self._do(
-            request, release, lambda: releases.rename_release(release, by=request.user, **form.cleaned_data)
-        )
+        if form.is_valid():
+            try:
+                releases.rename_release(release, by=request.user, **form.cleaned_data)
+                return self._done(request, release)
+            except ArticleError as refusal:
+                self.message_user(request, str(refusal), messages.ERROR)
+        return self._page(request, self._release(request, pk), name_form=form)
 
     def schedule(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Schedule or reschedule the release."""
         release, form = self._release(request, pk), TimeForm(request.POST)
-        if not form.is_valid():
-            return self._page(request, release, time_form=form)
-        return self._do(
-            request,
-            release,
-            lambda: releases.schedule_release(release, by=request.user, at_once=False, **form.cleaned_data),
-        )
+        if form.is_valid():
+            try:
+                releases.schedule_release(release, by=request.user, at_once=False, **form.cleaned_data)
+                return self._done(request, release)
+            except ArticleError as refusal:
+                self.message_user(request, str(refusal), messages.ERROR)
+        return self._page(request, self._release(request, pk), time_form=form)
 
     def add_members(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Add the selected articles."""
@@ -221,8 +223,11 @@ class ReleaseAdmin(SearchedScreens):
             transition()
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
-        else:
-            self._notify(request, release)
+            return _back_to(release)
+        return self._done(request, release)
+
+    def _done(self, request: HttpRequest, release: Release) -> HttpResponse:
+        self._notify(request, release)
         return _back_to(release)
 
     def _notify(self, request: HttpRequest, release: Release) -> None:

@@ -231,3 +231,16 @@ def test_one_renames_orders_and_deletes_ones_own_views_alone(desk: Client) -> No
 
 def test_views_are_for_those_who_read_articles() -> None:
     assert logged_in(make_user("stranger")).post(f"{VIEWS}save/", {"name": "x"}).status_code == 403
+
+
+def test_the_name_of_a_view_that_is_refused_stays_in_its_field(desk: Client) -> None:
+    save(desk, "Mine", "stage=review")
+    save(desk, "Late", "concern=overdue")
+    view = SavedView.objects.get(name="Mine")
+    for name in ("Late", "x" * 61):
+        page = desk.post(f"{VIEWS}{view.pk}/", {"name": name})
+        assert page.status_code == 400 and dict(page.context["rows"])[view]["name"].value() == name
+        page = desk.post(f"{VIEWS}save/", {"name": name, "query": "channel=1", "shared": "on"})
+        assert page.status_code == 400 and 'name="query" value="channel=1"' in page.text
+        assert page.context["view_form"]["name"].value() == name and page.context["view_form"]["shared"].value()
+    assert SavedView.objects.count() == 2

@@ -108,6 +108,13 @@ def test_what_was_typed_into_a_card_or_block_that_was_removed_since_is_shown_aga
     assert page.status_code == 404 and "An hour of typing</textarea>" in page.text
 
 
+def test_a_time_that_is_refused_stays_in_its_field(desk: Client) -> None:
+    live("One")
+    version = start(desk).context["version"]
+    page = desk.post(f"{LIST}version/{version.pk}/schedule/", {"live_from": "2001-01-01 07:00"})
+    assert page.status_code == 400 and 'value="2001-01-01 07:00"' in page.text
+
+
 def test_a_card_is_edited_and_only_what_was_changed_is_stored(desk: Client) -> None:
     own, story = make_image(make_editor("ida")), live("One", summary="Old summary")
     page = start(desk)

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from playwright.sync_api import Locator, Page, expect
 
 from articles import publishing, releases
+from articles.exceptions import NotAllowed
 from articles.models import Article, Notification, Release, ReleaseMember
 from articles.releases.reconcile import fail
 from articles.roles import Role
@@ -326,3 +327,18 @@ def test_members_and_articles_to_add_have_the_state_that_readers_see(desk: Clien
     ]
     found = desk.get(address(draft), {"q": "summer"}).context["found"]
     assert [one for one, _state in found] == ([] if seconds < 0 else [end.article])
+
+
+def test_a_time_or_name_that_is_refused_stays_in_its_field(desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = make_release(make_article(), by=make_editor("ida"))
+    page = desk.post(f"{LIST}{release.pk}/schedule/", {"publish_at": "2001-01-01 07:00"})
+    assert page.status_code == 200 and 'value="2001-01-01 07:00"' in page.text
+    assert "This time is past" in shown(page)
+
+    def refuse(*args: Any, **options: Any) -> None:
+        raise NotAllowed
+
+    monkeypatch.setattr(releases, "rename_release", refuse)
+    page = desk.post(f"{LIST}{release.pk}/rename/", {"name": "Budget night"})
+    assert page.status_code == 200 and 'value="Budget night"' in page.text
+    assert str(NotAllowed.message) in shown(page)
