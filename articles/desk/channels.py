@@ -51,6 +51,8 @@ class ChannelAdmin(SecondPersonScreens):
         channels: QuerySet[Channel] = super().get_queryset(request)
         return channels.annotate(number=Count("articles"))
 
+    list_max_show_all = 100  #: rows, each with five fields; a form may have 1,000
+
     def get_changelist_form(self, request: HttpRequest, **options: Any) -> Any:
         """A row of the list leaves what others changed since it was opened, too."""
         return super().get_changelist_form(request, **{**options, "form": OpenedForm})

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Model
+from django.utils.translation import gettext
 
 
 class OpenedChoices(forms.MultipleHiddenInput):
@@ -17,8 +18,8 @@ class OpenedChoices(forms.MultipleHiddenInput):
         return ["", *(value or ())]
 
     def value_from_datadict(self, *args: Any) -> list[Any]:
-        """The choices without the empty one."""
-        return [value for value in super().value_from_datadict(*args) or () if value]
+        """The choices without the empty one; the API has keys that are no texts."""
+        return [str(value) for value in super().value_from_datadict(*args) or () if value]
 
 
 class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -37,13 +38,21 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
             if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
                 field.hidden_widget = OpenedChoices
 
+    def _clean_fields(self) -> None:
+        """What was not touched is what is stored, whether or not it could be sent now."""
+        super()._clean_fields()  # type: ignore[misc]
+        if self.instance.pk is not None:
+            for name in self.fields.keys() - {*self.changed_data}:
+                self.errors.pop(name, None)
+                self.cleaned_data[name] = self._stored(name)
+
     def clean(self) -> dict[str, Any]:
-        """What is stored of the fields that were not touched."""
+        """With rows that others have added and removed since."""
         data = super().clean() or self.cleaned_data
-        if self.instance.pk is None:
-            return data
-        untouched = data.keys() - {*self.changed_data}
-        return {name: self._stored(name) if name in untouched else self._merged(name, data[name]) for name in data}
+        rows = [name for name in data if isinstance(self.fields[name], forms.ModelMultipleChoiceField)]
+        for name in rows if self._is_opened and self.is_bound else ():
+            self._merge(name, data)
+        return data
 
     def _stored(self, name: str) -> Any:
         field = self.fields[name]
@@ -51,14 +60,24 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
         # Of a row, the initial value is only its key.
         return getattr(self.instance, name) if is_row else self.get_initial_for_field(field, name)
 
-    def _merged(self, name: str, chosen: Any) -> Any:
-        """The chosen rows, without those that others removed and with those that they added since."""
-        if not self._is_opened or not isinstance(self.fields[name], forms.ModelMultipleChoiceField):
-            return chosen
-        opened = {*OpenedChoices().value_from_datadict(self.data, self.files, self.add_initial_prefix(name))}
-        stored, typed = _by_key(self._stored(name) or ()), _by_key(chosen)
-        removed, added = opened - typed.keys(), typed.keys() - opened
-        return [row for key, row in (stored | typed).items() if key in added or (key in stored and key not in removed)]
+    def _merge(self, name: str, data: dict[str, Any]) -> None:
+        field: Any = self.fields[name]
+        prefixed = self.add_initial_prefix(name)
+        opened = {*OpenedChoices().value_from_datadict(self.data, self.files, prefixed)}
+        stored, typed = _by_key(self._stored(name) or ()), _by_key(data[name])
+        offered = field.queryset.filter(pk__in=(opened & stored.keys()) - typed.keys())
+        removed, added = {str(pk) for pk in offered.values_list("pk", flat=True)}, typed.keys() - opened
+        both = stored | typed
+        merged = [row for key, row in both.items() if key in added or (key in stored and key not in removed)]
+        if typed and not merged:  # which neither user wanted, and may stand for all
+            present = gettext(", ").join(map(str, stored.values()))
+            text = gettext("Another user has changed this since: %(present)s. Choose again, and save.")
+            again: Any = self.data
+            self.data = again = again.copy()
+            again.setlist(prefixed, ["", *stored])  # with which the form is opened again
+            self.add_error(name, forms.ValidationError(text % {"present": present}, code="conflict"))
+        else:
+            data[name] = merged
 
 
 def _by_key(rows: Iterable[Model]) -> dict[str, Model]:

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from articles.desk.opened_form import OpenedForm
-from articles.models import ArticleTemplate, Channel, SavedView, SensitiveWord, Tag
+from articles.limits import MOST_BODY_ELEMENTS
+from articles.models import ArticleTemplate, Channel, Endpoint, SavedView, SensitiveWord, Tag
 from tests.articles.factories import make_channel, make_editor, make_user
 from tests.articles.image_files import make_image
 from tests.articles.open_forms import sent_by
@@ -136,6 +138,67 @@ def test_a_view_that_was_shared_in_another_window_stays_shared(client: Client) -
     sent = {"name": "Ours", "initial-name": "Mine", "initial-shared": "False"}
     client.post(f"/admin/desk/views/{view.pk}/", sent)
     assert SavedView.objects.values_list("name", "shared").get() == ("Ours", True)
+
+
+@pytest.mark.parametrize("kind", ["user", "role", "template", "webhook"])
+def test_programs_take_away_what_is_chosen(client: Client, kind: str) -> None:
+    """A role that is taken away, and a channel of a webhook, are a right less."""
+    groups, tags = [*Group.objects.order_by("pk")[:2]], [Tag.objects.create(name=one, slug=one) for one in "ab"]
+    channels, boss = [make_channel("A"), make_channel("B")], User.objects.get()
+    permissions = [*Permission.objects.filter(content_type__app_label="articles")[:2]]
+    named = [f"articles.{one.codename}" for one in permissions]
+    row: Any
+    if kind == "user":
+        row, at, field = make_user("bob"), "users", "groups"
+        sent: dict[str, Any] = {"roles": [groups[0].name]}
+    elif kind == "role":
+        row, at, field, sent = Group.objects.create(name="Night"), "roles", "permissions", {"permissions": named[:1]}
+    elif kind == "template":
+        row, at, field, sent = template(), "templates", "tags", {"tags": ["a"]}
+    else:
+        row = Endpoint.objects.create(url="https://example.org/x", owner=boss, secret="x", position=0)
+        at, field, sent = "webhooks", "channels", {"channels": [channels[0].slug]}
+    rows: dict[str, list[Any]] = {"groups": groups, "permissions": permissions, "tags": tags, "channels": channels}
+    chosen = rows[field]
+    getattr(row, field).set(chosen)
+    for values, left in ((sent, chosen[:1]), (dict.fromkeys(sent, []), [])):
+        response = client.patch(f"/api/v1/desk/{at}/{row.pk}/", values, content_type="application/json")
+        assert (response.status_code, [*getattr(row, field).all()]) == (200, left)
+
+
+def test_two_users_who_each_leave_another_channel_do_not_leave_none(client: Client) -> None:
+    """Which would stand for all channels."""
+    first, second = make_channel("First"), make_channel("Second")
+    row = Endpoint.objects.create(url="https://example.org/x", owner=User.objects.get(), secret="x", position=0)
+    row.channels.set([first, second])
+    mine, theirs = opened(client, row), opened(client, row)
+    assert client.post(address(row), {**theirs, "channels": [first.pk]}).status_code == 302
+    refused = client.post(address(row), {**mine, "channels": [second.pk]})
+    assert "Another user has changed this since: First. Choose again, and save." in refused.text
+    assert [*row.channels.all()] == [first]
+    again = sent_by(refused.text, "endpoint_form")
+    assert client.post(address(row), again).status_code == 302
+    assert [*row.channels.all()] == [second]
+
+
+def test_what_is_untouched_stays_though_it_could_not_be_sent_now(client: Client) -> None:
+    group = Group.objects.create(name="Night")
+    group.permissions.set(Permission.objects.all())  # also those that the form does not offer
+    assert client.post(address(group), {**opened(client, group), "name": "Late"}).status_code == 302
+    assert (Group.objects.get(pk=group.pk).name, group.permissions.count()) == ("Late", Permission.objects.count())
+    row = template()
+    ArticleTemplate.objects.update(body="<p>a</p>" * (MOST_BODY_ELEMENTS + 1))
+    assert client.post(address(row), {**opened(client, row), "name": "Renamed"}).status_code == 302
+    assert ArticleTemplate.objects.get().name == "Renamed"
+
+
+def test_all_channels_of_a_page_can_be_saved(client: Client) -> None:
+    Channel.objects.bulk_create(Channel(name=f"C{number}", slug=f"c{number}") for number in range(199))
+    page = client.get("/admin/articles/channel/?all=1")
+    assert len(page.context["cl"].result_list) * 5 < settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    sent = sent_by(page.text, "changelist-form")
+    assert len(sent) > 100
+    assert client.post("/admin/articles/channel/?all=1", {**sent, "_save": "Save"}).status_code == 302
 
 
 def test_every_form_of_the_admin_that_changes_rows_is_one(rf: RequestFactory) -> None:
