@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import models
-from django.db.models.expressions import Col
+from django.db.models import F
+from django.db.models.expressions import Col, Combinable
+from django.db.models.query_utils import DeferredAttribute
 from django.utils.functional import cached_property
 
 from scheduling.database import database_now, read_database_clock
@@ -18,10 +20,26 @@ from scheduling.database import database_now, read_database_clock
 _PLAIN: models.DateTimeField[Any, datetime] = models.DateTimeField()
 
 
+class _ReadLater(DeferredAttribute):
+    """Reads the value that the database has set when it is asked for, also if the row was saved again before."""
+
+    def __get__(self, instance: Any, cls: Any = None) -> Any:
+        name = self.field.attname
+        if instance is not None and isinstance(instance.__dict__.get(name), Combinable):
+            if instance.pk is None:
+                return None
+            del instance.__dict__[name]
+        return super().__get__(instance, cls)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self.field.attname] = value
+
+
 class _Timestamp(models.DateTimeField[Any, datetime]):
     """A time that the database sets."""
 
     _auto: str
+    descriptor_class = _ReadLater
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, self._auto: True})
@@ -43,9 +61,9 @@ class _Timestamp(models.DateTimeField[Any, datetime]):
         return super().get_col(alias, output_field)
 
     def _in_statement(self, instance: models.Model) -> Any:
-        """The database's clock in the statement that saves the row; the value is read on access, as a deferred one."""
-        instance.__dict__.pop(self.attname, None)
-        return database_now()
+        """The database's clock in the statement that saves the row; the value is read on access."""
+        instance.__dict__[self.attname] = database_now()
+        return instance.__dict__[self.attname]
 
 
 class CreatedAtField(_Timestamp):
@@ -54,8 +72,11 @@ class CreatedAtField(_Timestamp):
     _auto = "auto_now_add"
 
     def pre_save(self, instance: models.Model, add: bool) -> Any:
-        """The present of the database for a new row."""
-        return self._in_statement(instance) if add else getattr(instance, self.attname)
+        """The present of the database for a new row; another one keeps its own, which needs not be read."""
+        if add:
+            return self._in_statement(instance)
+        value = instance.__dict__.get(self.attname)
+        return F(self.attname) if value is None or isinstance(value, Combinable) else value
 
 
 class ChangedAtField(_Timestamp):
@@ -64,7 +85,7 @@ class ChangedAtField(_Timestamp):
     _auto = "auto_now"
 
     def __init__(self, *args: Any, read_later: bool = False, **options: Any) -> None:
-        """`read_later` takes no statement; the model's `save` must name this field: Django leaves out deferred ones."""
+        """`read_later` takes no statement before that which saves the row."""
         super().__init__(*args, **options)
         self._read_later = read_later
 
