@@ -24,8 +24,8 @@ class _Form(HTMLParser):
             self._add(self._area, "")
         elif tag == "option" and "selected" in at:
             self._add(self._select, at["value"])
-        elif tag == "input" and (at["type"] not in ("checkbox", "radio") or "checked" in at):
-            self._add(at.get("name", ""), at.get("value", "on" if at["type"] == "checkbox" else ""))
+        elif tag == "input" and (at.get("type") not in ("checkbox", "radio") or "checked" in at):
+            self._add(at.get("name", ""), at.get("value", "on" if at.get("type") == "checkbox" else ""))
 
     def handle_data(self, data: str) -> None:
         if self._area in self.sent:

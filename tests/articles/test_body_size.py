@@ -18,6 +18,7 @@ from articles.models import Article, ArticleTemplate, Autosave
 from articles.text import is_kept_if_refused, oversize
 from tests.articles.factories import make_article, make_editor, make_user, soon
 from tests.articles.import_files import counts, run_import, write_lines
+from tests.articles.open_forms import sent_by
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +154,35 @@ def test_one_from_before_the_limit_opens_and_is_saved_when_it_is_shortened(
     assert client.get(f"{ARTICLES}{article.pk}/change/").status_code == 200
     assert Client().get(article.get_absolute_url()).status_code == 200
     assert changed(client, article, **values).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "buttons"),
+    [
+        (Article.Status.DRAFT, ["_save", "_step_submit"]),
+        (Article.Status.MANUAL_REVIEW, ["_save", "_step_approve"]),
+        (Article.Status.PUBLISHED, ["_save", "_step_unpublish"]),
+    ],
+)
+def test_the_form_of_one_from_before_the_limit_does_what_changes_no_text(
+    client: Client, status: Article.Status, buttons: list[str]
+) -> None:
+    then = soon(hours=-1) if status == Article.Status.PUBLISHED else None
+    for number, button in enumerate(buttons):
+        article = make_article(
+            f"No. {number}",
+            body="<p>a</p>" * (MOST_BODY_ELEMENTS + 1),
+            status=status,
+            publish_at=then,
+            published_at=then,
+        )
+        page = client.get(f"{ARTICLES}{article.pk}/change/").text
+        sent = sent_by(page, "article_form")
+        typed = {"summary": "New"} if button == "_save" else {}
+        assert button == "_save" or f'name="{button}"' in page
+        response = client.post(f"{ARTICLES}{article.pk}/change/", {**sent, **typed, button: "1"})
+        assert SAID not in response.text
+        assert response.status_code == 302 or button == "_step_unpublish"  # which asks
+    sent = sent_by(client.get(f"{ARTICLES}{article.pk}/change/").text, "article_form")
+    refused = client.post(f"{ARTICLES}{article.pk}/change/", {**sent, "body": f"<p>New</p>{sent['body'][0]}"})
+    assert SAID in refused.text

@@ -27,7 +27,7 @@ from articles.limits import BODY_LENGTH, MOST_TAGS, REASON_LENGTH, REVISION_NOTE
 from articles.models import LINES, Article, Channel, Tag, Text
 from articles.pages import newest_number
 from articles.publishing import EDITABLE, Typed, tag_named
-from articles.text import foreign_tags, one_line
+from articles.text import foreign_tags, one_line, oversize
 
 _COMMA = re.compile("[,，、\n]")  # noqa: RUF001 (Chinese commas)
 
@@ -151,6 +151,15 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         if not is_complete or (seen is None and self.instance.pk is not None):
             self.add_error(None, ValidationError(_("This form is incomplete. Open the article again.")))
         return seen
+
+    def clean_body(self) -> str:
+        """Refuse one that is too large, unless it is untouched, from before that limit."""
+        body: str = self.cleaned_data["body"]
+        if not (reason := oversize(body)):
+            return body
+        if "body" in self.changed_data:
+            raise ValidationError(reason, code="oversize")
+        return str(self.initial["body"])
 
     def clean_cover_mode(self) -> str:
         """An omitted field keeps its value."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.core.serializers.json import DjangoJSONEncoder
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -46,13 +45,9 @@ class BodyFormField(forms.CharField):
         return clean_html(add_paragraphs(value)) if isinstance(value, str) else value
 
     def to_python(self, value: Any) -> str:
-        """Sanitised, unless it exceeds the length limit; the form reports what was removed."""
+        """Sanitised, unless it is too large, which the form refuses; the form reports what was removed."""
         text = super().to_python(value) or ""
-        if self.max_length and len(text) > self.max_length:
-            return text
-        if reason := oversize(text):
-            raise ValidationError(reason, code="oversize")
-        return clean_html(text)
+        return text if oversize(text) else clean_html(text)
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed; its words alone if it would take too long to sanitise."""
@@ -61,7 +56,7 @@ class BodyFormField(forms.CharField):
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether the visible text differs; of one that is too large, whether it does at all."""
         if not is_kept_if_refused(data or ""):
-            return bool(data != initial)
+            return not oversize(initial or "") or data.replace("\r\n", "\n") != self.prepare_value(initial)
         return as_shown(initial or "") != as_shown(data or "")
 
 
