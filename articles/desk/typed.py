@@ -14,7 +14,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from articles.limits import ENDED_SESSION_BODY
 
 _NOT_TYPED = (
-    "csrfmiddlewaretoken", "window", "seen", "base", "next", "new", "do", "assigned", "cover", "opened", "initial-", "_"
+    "csrfmiddlewaretoken", "window", "seen", "base", "next", "new", "do", "assigned", "cover", "opened", "action",
+    "initial-", "_",
 )  # fmt: skip
 
 

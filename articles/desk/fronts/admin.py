@@ -206,7 +206,8 @@ class FrontAdmin(ModelAdmin):
         gone = FrontGone(gettext("It is not on the front any more.")) if row._state.adding else None
         if gone and request.method != "POST":
             return self._refused(request, version.front, version, gone)
-        form, conflicts, status = form_class(row, version.edits, request.POST or None), (), 200
+        typed = request.POST if request.method == "POST" else None
+        form, conflicts, status = form_class(row, version.edits, typed), (), 200
         if request.method == "POST":
             status = 400
             if form.is_valid() and not gone:

@@ -10,7 +10,7 @@ addEventListener("pagehide", () => {
     if (!form.dataset.opened || isSent) return;
     const data = new FormData();
     data.set("leave", form.dataset.opened);
-    data.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+    data.set("csrfmiddlewaretoken", window.csrfToken());
     navigator.sendBeacon(location.href, data);
 });
 
