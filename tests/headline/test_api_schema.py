@@ -552,7 +552,7 @@ def test_the_page_of_the_document_needs_no_other_server(page: Page, site: Site) 
     page.goto("/api/docs/")
     page.locator(".opblock").first.wait_for()
     last = page.get_by_text("Cancel a pending task")
-    for _ in range(200):  # of many operations, Swagger UI draws those in view
+    for _ in range(5_000):  # of many operations, Swagger UI draws those in view, when it comes to that
         if last.count():
             break
         page.keyboard.press("PageDown")
