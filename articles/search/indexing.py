@@ -44,10 +44,9 @@ def index(article_ids: Collection[int]) -> int:
 def index_stored(stored: Article) -> None:
     """As `index` for one article, whose row was read in this transaction with its entry."""
     entry = getattr(stored, "search", None)
-    seen = {stored.pk} if entry and entry.seen == stored.updated_at else set()
     with transaction.atomic(savepoint=False):
         found = [stored] if stored.status in Article.Status.passed() else []
-        _write_entries(found, {stored.pk: entry.digest} if entry else {}, seen)
+        _write_entries(found, {stored.pk: entry.digest} if entry else {})
 
 
 def reconcile_index() -> int:
@@ -100,8 +99,8 @@ def _index(page: Collection[int]) -> list[int]:
     return _write_entries(found, known)
 
 
-def _write_entries(found: Iterable[Article], known: Mapping[int, str], seen: Collection[int] = ()) -> list[int]:
-    """Bring the entries with the `known` digests in line with the articles `found`; those `seen` are marked already."""
+def _write_entries(found: Iterable[Article], known: Mapping[int, str]) -> list[int]:
+    """Bring the entries with the `known` digests in line with the articles `found`."""
     digests = {article.pk: _digest(article) for article in found}
     wrong = [article for article in found if known.get(article.pk) != digests[article.pk]]
     gone = known.keys() - digests.keys()
@@ -115,7 +114,7 @@ def _write_entries(found: Iterable[Article], known: Mapping[int, str], seen: Col
             update_fields=["heading", "whole", "digest", "seen"],
             unique_fields=["article"] if connection.features.supports_update_conflicts_with_target else None,
         )
-    if unmarked := digests.keys() - {article.pk for article in wrong} - set(seen):
+    if unmarked := digests.keys() - {article.pk for article in wrong}:
         _mark_seen(unmarked)
     return changed
 
