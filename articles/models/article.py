@@ -226,7 +226,7 @@ class Article(TextLines, Covered, Dated):
         max_length=40, blank=True, default="", editable=False, help_text=_("Digest of the last import.")
     )
     created_at = CreatedAtField(_("created"))
-    updated_at = ChangedAtField(_("last modified"), read_later=True)
+    updated_at = ChangedAtField(_("last modified"))
 
     objects = ArticleQuerySet.as_manager()
 

@@ -15,7 +15,7 @@ from django.db.models.expressions import Col, Combinable
 from django.db.models.query_utils import DeferredAttribute
 from django.utils.functional import cached_property
 
-from scheduling.database import database_now, read_database_clock
+from scheduling.database import database_now
 
 _PLAIN: models.DateTimeField[Any, datetime] = models.DateTimeField()
 
@@ -60,10 +60,10 @@ class _Timestamp(models.DateTimeField[Any, datetime]):
             output_field = _PLAIN
         return super().get_col(alias, output_field)
 
-    def _in_statement(self, instance: models.Model) -> Any:
+    def pre_save(self, instance: models.Model, add: bool) -> Any:
         """The database's clock in the statement that saves the row; the value is read on access."""
-        instance.__dict__[self.attname] = database_now()
-        return instance.__dict__[self.attname]
+        now = instance.__dict__[self.attname] = database_now()
+        return now
 
 
 class CreatedAtField(_Timestamp):
@@ -72,9 +72,9 @@ class CreatedAtField(_Timestamp):
     _auto = "auto_now_add"
 
     def pre_save(self, instance: models.Model, add: bool) -> Any:
-        """The present of the database for a new row; another one keeps its own, which needs not be read."""
+        """The same for a new row; another one keeps its own, which need not be read for that."""
         if add:
-            return self._in_statement(instance)
+            return super().pre_save(instance, add)
         value = instance.__dict__.get(self.attname)
         return F(self.attname) if value is None or isinstance(value, Combinable) else value
 
@@ -83,16 +83,3 @@ class ChangedAtField(_Timestamp):
     """When the row was last saved. `due_since` compares it with the time of a plan."""
 
     _auto = "auto_now"
-
-    def __init__(self, *args: Any, read_later: bool = False, **options: Any) -> None:
-        """`read_later` takes no statement before that which saves the row."""
-        super().__init__(*args, **options)
-        self._read_later = read_later
-
-    def pre_save(self, instance: models.Model, add: bool) -> Any:
-        """The present of the database."""
-        if self._read_later:
-            return self._in_statement(instance)
-        moment = read_database_clock()
-        setattr(instance, self.attname, moment)
-        return moment
