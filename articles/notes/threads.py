@@ -83,7 +83,8 @@ def reply(thread: Note, *, by: Actor, text: str, pk: UUID | None = None) -> Note
 def edit_note(note: Note, *, by: Actor, text: str, seen: datetime | None = None) -> None:
     """Change the text of one's own note; `seen` is the `changed_at` that the user started from.
 
-    Raises `NotAllowed`, `NoteGone`, `NoteChanged`, `NoteEmpty`, `TooLong`, `TooMany` and `WithoutAccess`.
+    Raises `NotAllowed`, `NoteGone`, `NoteChanged`, `NoteEmpty`, `TooLong`, `TooMany`, `WithoutAccess` and
+    `ArticleGone`.
     """
     require_newsroom(by)
     _lock_article(note.article_id)  # or two edits at once would not count each other's text

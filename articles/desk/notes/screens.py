@@ -159,7 +159,7 @@ def _not_sent(sent: QueryDict) -> QueryDict:
 
 
 def _act(request: HttpRequest, article: Article) -> Note | None:
-    """Do what the button says; the note that was added, if it says that."""
+    """Do what the button says; the note or reply that was added, if it says that."""
     verb, _colon, key = request.POST.get("do", "").partition(":")
     action = _ACTIONS.get(verb)
     if action is None:
@@ -175,20 +175,14 @@ def _add(request: HttpRequest, article: Article, _key: str) -> Note:
     )
 
 
-def _reply(request: HttpRequest, article: Article, key: str) -> None:
-    notes.reply(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
+def _with_reply(change: Callable[..., Note | None]) -> Callable[[HttpRequest, Article, str], Note | None]:
+    """What a button of a thread does, with the reply that is typed there."""
 
+    def act(request: HttpRequest, article: Article, key: str) -> Note | None:
+        text, new = (request.POST.get(f"{name}-{key}", "") for name in ("reply", "new"))
+        return change(notes.find_note(article, key), by=request.user, text=text, pk=as_id(new))
 
-def _resolve(request: HttpRequest, article: Article, key: str) -> None:
-    notes.resolve_note(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
-
-
-def _reopen(request: HttpRequest, article: Article, key: str) -> None:
-    notes.reopen_note(notes.find_note(article, key), by=request.user, **_typed_reply(request, key))
-
-
-def _typed_reply(request: HttpRequest, key: str) -> dict[str, Any]:
-    return {"text": request.POST.get(f"reply-{key}", ""), "pk": as_id(request.POST.get(f"new-{key}", ""))}
+    return act
 
 
 def _edit(request: HttpRequest, article: Article, key: str) -> None:
@@ -212,10 +206,10 @@ def _assign(request: HttpRequest, article: Article, _key: str) -> None:
 
 _ACTIONS: dict[str, Callable[[HttpRequest, Article, str], Note | None]] = {
     "add": _add,
-    "reply": _reply,
+    "reply": _with_reply(notes.reply),
     "edit": _edit,
-    "resolve": _resolve,
-    "reopen": _reopen,
+    "resolve": _with_reply(notes.resolve_note),
+    "reopen": _with_reply(notes.reopen_note),
     "delete": lambda request, article, key: notes.delete_note(notes.find_note(article, key), by=request.user),
     "assign": _assign,
 }
@@ -226,9 +220,9 @@ def _is_script(request: HttpRequest) -> bool:
 
 
 def _fragment(request: HttpRequest, article: Article, added: Note | None) -> HttpResponse:
-    """The threads for the script, with the added one; 204 if it has this version already."""
+    """The threads for the script, with that of the added note; 204 if it has this version already."""
     kept = {pk for pk in map(as_id, request.GET.getlist("keep")[:THREADS_SHOWN]) if pk}
-    kept |= {added.pk} if added else set()
+    kept |= {added.thread_id or added.pk} if added else set()
     shown = ShownNotes(
         _ARTICLES.get(pk=article.pk), request.user, page=number_or_zero(request.GET.get("page", "")), kept=kept
     )

@@ -404,17 +404,19 @@ def test_a_typed_edit_is_shown_again_although_its_thread_is_on_another_page_now(
     assert (">My long text</textarea>" in refused, "n1n<" in refused, "n4n<" in refused) == (True, False, True)
 
 
-def test_a_note_that_is_added_from_a_later_page_is_shown(
+def test_a_note_or_reply_that_is_added_from_a_later_page_is_shown(
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("articles.desk.notes.shown.THREADS_SHOWN", 2)
-    for number in range(5):
-        notes.add_note(article, by=alice, text=f"n{number}n")
+    oldest, *_newer = (notes.add_note(article, by=alice, text=f"n{number}n") for number in range(5))
     later = f"{address(article)}?page=3"
     sent = {"do": "add", "text": "Zanzibar", "next": later}
     assert "Zanzibar" in client.post(later, sent, headers={"Accept": "application/json"}).json()["threads"]
     response = client.post(later, sent, follow=True)
     assert (response.redirect_chain[0][0], "Zanzibar" in response.text) == (f"{address(article)}#notes", True)
+    reply = {"do": f"reply:{oldest.pk}", f"reply-{oldest.pk}": "Bridge town", "next": later}
+    assert "Bridge town" in client.post(later, reply, headers={"Accept": "application/json"}).json()["threads"]
+    assert "Bridge town" in client.post(later, reply, follow=True).text
 
 
 def test_a_reply_to_a_deleted_thread_is_shown_again(client: Client, article: Article, alice: User) -> None:
