@@ -126,10 +126,6 @@ class AlertViewSet(ScreenViewSet):
             named["starts_at"] = moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
         return named
 
-    def _values(self, row: Model | None = None) -> dict[str, Any]:
-        values = super()._values(row)
-        return values if row is None else {"starts_at": row.starts_at, **values}  # type: ignore[attr-defined]
-
-    def _save(self, row: Model | None, values: Mapping[str, Any]) -> Model:
+    def _save(self, pk: int | None = None) -> Model:
         with timezone.override(UTC):  # whose wall times are unambiguous
-            return super()._save(row, values)
+            return super()._save(pk)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.db.models import Model
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import mixins, status
@@ -78,16 +78,12 @@ class ScreenViewSet(ListedScreen):
 
     def create(self, request: Request) -> Response:
         """Store a new row."""
-        if not self.screen.has_add_permission(self.plain_request):
-            raise NotAllowed
-        return self.respond_with(self._save(None, self._values()).pk, status.HTTP_201_CREATED)
+        return self.respond_with(self._save().pk, status.HTTP_201_CREATED)
 
     def partial_update(self, request: Request, pk: int) -> Response:
         """Change the fields that are sent; 202 if what readers see waits for another person."""
         row = self.get_object()
-        if not self.screen.has_change_permission(self.plain_request, row):
-            raise NotAllowed
-        self.if_match(row, lambda: self._save(row, self._values(row)))
+        self.if_match(row, lambda: self._save(row.pk))
         return self.respond_with(pk, status.HTTP_202_ACCEPTED if waits(row) else status.HTTP_200_OK)
 
     def destroy(self, request: Request, pk: int) -> Response:
@@ -100,33 +96,43 @@ class ScreenViewSet(ListedScreen):
         """The values as the fields of the form take them: related rows by their key."""
         return {name: _key_of(value) for name, value in values.items()}
 
-    def _values(self, row: Model | None = None) -> dict[str, Any]:
-        form = self.get_serializer(row, data=self.request.data, partial=row is not None)
-        form.is_valid(raise_exception=True)
-        return dict(form.validated_data)
-
     @retried
-    def _save(self, row: Model | None, values: Mapping[str, Any]) -> Model:
-        """Save what the form accepts. Raises `ValidationError`, and the errors of the service."""
-        request, screen, is_new = self.plain_request, self.screen, row is None
-        kind = screen.get_form(request, row, change=not is_new)
-        unchanged = kind(instance=row)
-        data = {name: unchanged[name].value() for name in unchanged.fields} | self.in_form(values)
-        if unknown := data.keys() - unchanged.fields.keys():
-            raise NotAllowed(NotAllowed.message if unknown else "")
-        hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
-        stored = self.in_form({name: unchanged[name].value() for name in hidden})
-        opened_with = {unchanged.add_initial_prefix(name): value for name, value in stored.items()}
-        form = kind(data | opened_with, instance=row)
-        if not form.is_valid():
-            errors = form_errors(form)
-            raise ValidationError({self.named_in_form.get(name, name): found for name, found in errors.items()})
+    def _save(self, pk: int | None = None) -> Model:
+        """Store what is sent in a new row, or in this one as it is now; as the form of the screen does.
+
+        Each attempt reads the row anew, as a form changes the one that it is given before anything is stored.
+        Raises `NotAllowed`, `Http404`, `ValidationError`, and the errors of the service.
+        """
+        request, screen, is_new = self.plain_request, self.screen, pk is None
+        row = None if is_new else screen.lock_row(pk)
+        if not is_new and row is None:
+            raise Http404
+        if not (screen.has_add_permission(request) if is_new else screen.has_change_permission(request, row)):
+            raise NotAllowed
+        form = self._checked_form(row)
         saved: Model = screen.save_form(request, form, change=not is_new)
         screen.save_model(request, saved, form, not is_new)
         screen.save_related(request, form, [], not is_new)
         log = screen.log_addition if is_new else screen.log_change
         log(request, saved, screen.construct_change_message(request, form, [], is_new))
         return saved
+
+    def _checked_form(self, row: Model | None) -> Any:
+        """The form of the screen with what is sent. Raises `ValidationError`."""
+        sent = self.get_serializer(row, data=self.request.data, partial=row is not None)
+        sent.is_valid(raise_exception=True)
+        kind = self.screen.get_form(self.plain_request, row, change=row is not None)
+        unchanged = kind(instance=row)
+        stored = self.in_form({name: unchanged[name].value() for name in unchanged.fields})
+        data = stored | self.in_form(sent.validated_data)
+        if data.keys() - unchanged.fields.keys():
+            raise NotAllowed
+        hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
+        form = kind(data | {unchanged.add_initial_prefix(name): stored[name] for name in hidden}, instance=row)
+        if not form.is_valid():
+            errors = form_errors(form)
+            raise ValidationError({self.named_in_form.get(name, name): found for name, found in errors.items()})
+        return form
 
 
 @retried

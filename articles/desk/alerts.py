@@ -32,7 +32,7 @@ from articles.permissions import PUBLISH, allows, reads_articles
 from articles.push import plan_of, push_now
 from articles.review import waits
 from articles.text import format_time
-from scheduling.database import database_now
+from scheduling.database import database_now, lock_by_ids
 
 
 class MinutesField(forms.TypedChoiceField):
@@ -173,6 +173,12 @@ class AlertAdmin(ChoosingScreens, SecondPersonScreens):  # type: ignore[misc]
         """With the state of each at the same instant."""
         alerts: QuerySet[Alert] = Alert.objects.state_at(database_now())
         return alerts.order_by(*self.get_ordering(request))
+
+    def lock_row(self, pk: Any) -> Alert | None:
+        """After its article, as everywhere."""
+        lock_by_ids(Article, Alert.objects.filter(pk=pk).values_list("article", flat=True)).exists()
+        found: Alert | None = super().lock_row(pk)
+        return found
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save through the service."""

@@ -7,10 +7,12 @@ as far as the page needs. An order without an index sorts only the first `COUNT_
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.contrib import messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -19,10 +21,11 @@ from django.utils.translation import gettext
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from articles.desk.opened_form import OpenedForm
 from articles.desk.typed import typed_in, typed_page
 from articles.exceptions import ArticleError
 from articles.limits import MOST_WORDS, PALETTE_LENGTH
-from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, retried
+from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, lock_by_ids, retried
 
 
 class BoundedChangeList(ChangeList):
@@ -131,7 +134,7 @@ class RetriedScreens(SearchedScreens):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        show = _retried(super().changeform_view, request, object_id, form_url, extra_context)
+        show = _retried(self._locked_form, request, object_id, form_url, extra_context)
         try:
             return show()
         except ArticleError as refusal:
@@ -139,6 +142,17 @@ class RetriedScreens(SearchedScreens):
                 raise
             request.refusal = refusal  # type: ignore[attr-defined]
             return show()
+
+    def _locked_form(self, request: HttpRequest, object_id: str | None, *arguments: Any) -> Any:
+        """The form; what it is compared with stays until it is stored."""
+        if request.method == "POST" and object_id and issubclass(self.form, OpenedForm):
+            with suppress(ValidationError, ValueError):  # no such row, as the form says
+                self.lock_row(self.opts.pk.to_python(unquote(object_id)))
+        return super().changeform_view(request, object_id, *arguments)
+
+    def lock_row(self, pk: Any) -> Any:
+        """The row, locked until the end of the transaction; none if there is none."""
+        return lock_by_ids(self.model, [pk]).first()
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """The answer if another user has deleted the row; what was typed is shown."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission, User
+from django.db import connection, transaction
 from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -20,6 +22,9 @@ from articles.models import ArticleTemplate, Channel, Endpoint, SavedView, Sensi
 from tests.articles.factories import make_channel, make_editor, make_user
 from tests.articles.image_files import make_image
 from tests.articles.open_forms import sent_by
+from tests.articles.publishing.test_races import together
+from tests.articles.releases.test_races import someone_waits
+from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -95,6 +100,30 @@ def test_a_refused_form_is_headed_with_the_stored_name(
     assert page.text.count("Unsaved") == 1, "not only in its field"
     title = re.search(r"<title>(.*?)</title>", page.text, re.DOTALL)
     assert title and str(row) in title[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_that_is_saved_while_another_is_leaves_what_that_changes(client: Client) -> None:
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has no row locks")
+    user, role, held = make_user("bob"), Group.objects.order_by("pk")[0], Event()
+    user.groups.set([role])
+    form = opened(client, user)
+
+    def block() -> None:
+        with transaction.atomic():
+            User.objects.filter(pk=user.pk).update(is_active=False)
+            user.groups.clear()
+            held.set()
+            eventually(someone_waits)
+
+    def rename() -> int:
+        held.wait(PATIENCE)
+        return client.post(address(user), {**form, "email": "bob@example.org"}).status_code
+
+    assert together(block, rename) == [None, 302]
+    user.refresh_from_db()
+    assert (user.email, user.is_active, user.groups.count()) == ("bob@example.org", False, 0)
 
 
 def test_tags_that_another_user_added_or_removed_stay_so(client: Client) -> None:

@@ -1,0 +1,119 @@
+"""Rows that programs change while another user, or a deadlock, is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from articles.api.screens import ScreenViewSet
+from articles.models import Channel, ProposedChange
+from scheduling.database.transactions import Collision
+from tests.articles.factories import APPROVED, make_article, make_channel, make_user
+
+pytestmark = pytest.mark.django_db
+
+API = "/api/v1/desk/"
+
+
+@pytest.fixture
+def client() -> Client:
+    client = Client()
+    client.force_login(make_user("boss", is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def collisions(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The first attempt to save collides when the form has changed the row, the second when all is written."""
+    found: list[str] = []
+
+    def colliding(step: Callable[..., Any]) -> Callable[..., Any]:
+        def once(*arguments: Any, **options: Any) -> Any:
+            result = step(*arguments, **options)
+            if step.__name__ not in found:
+                found.append(step.__name__)
+                raise Collision(1213, "Deadlock found when trying to get lock; try restarting transaction")
+            return result
+
+        return once
+
+    for step in (ModelAdmin.save_form, ModelAdmin.log_addition, ModelAdmin.log_change):
+        monkeypatch.setattr(ModelAdmin, step.__name__, colliding(step))
+    return found
+
+
+def patch(client: Client, at: str, values: dict[str, Any], **headers: str) -> int:
+    return client.patch(f"{API}{at}/", values, content_type="application/json", headers=headers).status_code
+
+
+@pytest.mark.parametrize("headers", [{}, {"If-Match": "*"}], ids=["", "If-Match"])
+def test_a_change_that_collides_still_waits_for_another_person(
+    client: Client, collisions: list[str], settings: Any, headers: dict[str, str]
+) -> None:
+    settings.ARTICLES_TWO_PERSON_RULE = True
+    author = make_user("ada")
+    make_article(status=APPROVED, author=author)
+    assert patch(client, f"users/{author.pk}", {"name": "Eve"}, **headers) == 202
+    author.refresh_from_db()
+    assert (len(collisions), author.first_name) == (2, "")
+    assert ProposedChange.objects.get().values["first_name"] == "Eve"
+
+
+def test_a_change_that_collides_is_stored_and_logged(client: Client, collisions: list[str]) -> None:
+    user, role = make_user("bob"), Group.objects.order_by("pk")[0]
+    assert patch(client, f"users/{user.pk}", {"is_active": False, "roles": [role.name]}) == 200
+    user.refresh_from_db()
+    assert (len(collisions), user.is_active, [*user.groups.all()]) == (2, False, [role])
+    assert LogEntry.objects.get().get_change_message() == "Changed Roles and Active."
+
+
+def test_a_row_that_is_added_when_it_collides_is_added_once(client: Client, collisions: list[str]) -> None:
+    sent = {"name": "City", "slug": "city"}
+    assert client.post(f"{API}channels/", sent, content_type="application/json").status_code == 201
+    assert (len(collisions), Channel.objects.count()) == (2, 1)
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], Any]) -> None:
+    """Another request stores something after the view has read the row."""
+    read = ScreenViewSet.get_object
+
+    def get_object(view: Any) -> Any:
+        row = read(view)
+        change()
+        return row
+
+    monkeypatch.setattr(ScreenViewSet, "get_object", get_object)
+
+
+def test_what_another_user_stores_at_the_same_time_stays(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, roles = make_user("bob"), [*Group.objects.order_by("pk")[:2]]
+    user.groups.set(roles)
+
+    def blocked() -> None:
+        User.objects.filter(pk=user.pk).update(is_active=False)
+        user.groups.set(roles[:1])
+
+    meanwhile(monkeypatch, blocked)
+    assert patch(client, f"users/{user.pk}", {"email": "bob@example.org"}) == 200
+    user.refresh_from_db()
+    assert (user.email, user.is_active, [*user.groups.all()]) == ("bob@example.org", False, roles[:1])
+
+
+def test_a_right_that_ends_and_a_row_that_goes_at_the_same_time(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user who becomes an administrator is no longer changed by one who is none."""
+    user, channel = make_user("bob"), make_channel("City")
+    client.force_login(make_user("olga", "change_user", "view_user"))
+    with monkeypatch.context() as patched:
+        meanwhile(patched, lambda: User.objects.filter(pk=user.pk).update(is_superuser=True))
+        assert patch(client, f"users/{user.pk}", {"email": "olga@example.org"}) == 403
+    client.force_login(User.objects.get(username="boss"))
+    meanwhile(monkeypatch, Channel.objects.all().delete)
+    assert patch(client, f"channels/{channel.pk}", {"name": "Town"}) == 404
