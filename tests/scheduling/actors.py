@@ -78,6 +78,7 @@ class Timeline:
     def in_force(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """While the block lasts, there is no other time, and no connection of an actor waits for row locks."""
         true, skewed = self._times
+        estimate = vars(clock.clock).copy()
         monkeypatch.setattr(clock, "time", skewed)
         for module in (circuit_breaker, fallback, hints, redis, running, transactions):
             monkeypatch.setattr(module, "time", true)
@@ -88,6 +89,7 @@ class Timeline:
         finally:
             connection_created.disconnect(self._connected)
             connection.close()
+            vars(clock.clock).update(estimate)  # or the next tests would begin in this time
 
     def show(self) -> None:
         """Show the time to this thread's session, without a statement that Django would count."""
