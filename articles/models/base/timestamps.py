@@ -25,11 +25,17 @@ class _ReadLater(DeferredAttribute):
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         name = self.field.attname
-        if instance is not None and isinstance(instance.__dict__.get(name), Combinable):
-            if instance.pk is None:
-                return None
-            del instance.__dict__[name]
-        return super().__get__(instance, cls)
+        expression = None if instance is None else instance.__dict__.get(name)
+        if not isinstance(expression, Combinable):
+            return super().__get__(instance, cls)
+        if instance.pk is None:
+            return None
+        del instance.__dict__[name]
+        try:
+            return super().__get__(instance, cls)
+        except instance.DoesNotExist:  # deleted, or rolled back; it may be saved again
+            instance.__dict__[name] = expression
+            return None
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__[self.field.attname] = value
@@ -76,7 +82,10 @@ class CreatedAtField(_Timestamp):
         if add:
             return super().pre_save(instance, add)
         value = instance.__dict__.get(self.attname)
-        return F(self.attname) if value is None or isinstance(value, Combinable) else value
+        if value is not None and not isinstance(value, Combinable):
+            return value
+        stored = instance.__dict__[self.attname] = F(self.attname)
+        return stored
 
 
 class ChangedAtField(_Timestamp):

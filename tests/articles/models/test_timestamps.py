@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 from django.db import transaction
+from django.db.models.signals import post_delete
 
 from articles.models import SensitiveWord
 from tests.articles.factories import make_article, soon
@@ -43,10 +45,32 @@ def test_a_row_is_saved_again_after_its_transaction_was_rolled_back() -> None:
     with pytest.raises(RuntimeError), transaction.atomic():
         word.save()
         raise RuntimeError
+    assert [word.created_at] == [None], "it is not stored"
     word.save()
     assert SensitiveWord.objects.get().created_at == word.created_at
     word.delete()
     assert word.created_at is not None
+
+
+def test_a_row_that_is_saved_by_its_key_has_its_times() -> None:
+    stored = make_word()
+    word = SensitiveWord(pk=stored.pk, text="foo", level="review")
+    word.save()
+    assert word.created_at == stored.created_at
+
+
+def test_a_deleted_row_has_no_time_that_was_not_read_before() -> None:
+    seen: list[Any] = []
+
+    def look(instance: Any, **_sent: Any) -> None:
+        seen.append(instance.created_at)
+
+    post_delete.connect(look, SensitiveWord)
+    try:
+        make_word().delete()
+    finally:
+        post_delete.disconnect(look, SensitiveWord)
+    assert seen == [None]
 
 
 def test_an_article_that_is_saved_has_its_times() -> None:
