@@ -99,6 +99,9 @@ def test_the_forms_refuse_it_and_show_it_again(client: Client) -> None:
     assert "&lt;p&gt;Ahoy" in page.text
     page = client.post("/admin/articles/articletemplate/add/", {**typed, "name": "Match"})
     assert SAID in page.text
+    for unit in ("<p></p>", "<script></script>"):
+        page = client.post(f"{ARTICLES}add/", {**typed, "body": unit * (MOST_BODY_ELEMENTS + 1)})
+        assert SAID in page.text
     assert not Article.objects.exists()
     assert not ArticleTemplate.objects.exists()
 

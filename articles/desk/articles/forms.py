@@ -157,7 +157,7 @@ class ArticleForm(forms.ModelForm):  # type: ignore[type-arg]
         body: str = self.cleaned_data["body"]
         if not (reason := oversize(body)):
             return body
-        if "body" in self.changed_data:
+        if "body" in self.changed_data or self.instance.pk is None:
             raise ValidationError(reason, code="oversize")
         return str(self.initial["body"])
 
