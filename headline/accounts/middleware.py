@@ -93,7 +93,8 @@ class EndedSessionMiddleware:
         # Views without a token read the body themselves.
         if request.method != "POST" or not request.user.is_authenticated or getattr(view, "csrf_exempt", False):
             return None
-        if request.POST.get("_opened_by", str(request.user.pk)) == str(request.user.pk):
+        is_own = request.POST.get("_opened_by", str(request.user.pk)) == str(request.user.pk)
+        if is_own or request.path == reverse("admin:logout"):
             return None
         if is_of_script(request):
             return _refuse_script()

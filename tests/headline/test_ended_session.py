@@ -166,6 +166,8 @@ def test_a_form_that_another_user_had_opened_is_shown_again_and_not_stored() -> 
     assert (script.status_code, script.json()["code"]) == (401, "signed_out")
     assert Channel.objects.get().description == ""
     assert client.post(address, {**form, "_opened_by": root.pk}).status_code == 302
+    assert client.post("/admin/logout/", {"_opened_by": other.pk}).status_code in (200, 302)
+    assert client.get(address).status_code == 302, "logged out"
     assert Channel.objects.get().description == WORDS
 
 
