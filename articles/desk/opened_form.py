@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Model
+from django.http import QueryDict
 from django.utils.translation import gettext
 
 
@@ -38,19 +39,31 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
             if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
                 field.hidden_widget = OpenedChoices
 
+    def _untouched(self) -> set[str]:
+        return self.fields.keys() - {*self.changed_data} if self.instance.pk is not None else set()
+
     def _clean_fields(self) -> None:
-        """What was not touched is what is stored, whether or not it could be sent now."""
+        """What was not touched is what is stored, whether or not it could be sent now; only an empty one is missed."""
         super()._clean_fields()  # type: ignore[misc]
-        if self.instance.pk is not None:
-            for name in self.fields.keys() - {*self.changed_data}:
+        for name in self._untouched():
+            stored = self._stored(name)
+            if stored not in self.fields[name].empty_values:
                 self.errors.pop(name, None)
-                self.cleaned_data[name] = self._stored(name)
+            if name not in self.errors:
+                self.cleaned_data[name] = stored
+
+    def _post_clean(self) -> None:
+        """The same of the checks of the model."""
+        before = {*self.errors}
+        super()._post_clean()  # type: ignore[misc]
+        for name in self._untouched() & self.errors.keys() - before:
+            del self.errors[name]
 
     def clean(self) -> dict[str, Any]:
         """With rows that others have added and removed since."""
         data = super().clean() or self.cleaned_data
         rows = [name for name in data if isinstance(self.fields[name], forms.ModelMultipleChoiceField)]
-        for name in rows if self._is_opened and self.is_bound else ():
+        for name in rows if self.instance.pk is not None else ():
             self._merge(name, data)
         return data
 
@@ -63,18 +76,19 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
     def _merge(self, name: str, data: dict[str, Any]) -> None:
         field: Any = self.fields[name]
         prefixed = self.add_initial_prefix(name)
-        opened = {*OpenedChoices().value_from_datadict(self.data, self.files, prefixed)}
         stored, typed = _by_key(self._stored(name) or ()), _by_key(data[name])
+        sent = OpenedChoices().value_from_datadict(self.data, self.files, prefixed)
+        opened = {*(sent if self._is_opened else stored)}
         offered = field.queryset.filter(pk__in=(opened & stored.keys()) - typed.keys())
         removed, added = {str(pk) for pk in offered.values_list("pk", flat=True)}, typed.keys() - opened
         both = stored | typed
         merged = [row for key, row in both.items() if key in added or (key in stored and key not in removed)]
         if typed and not merged:  # which neither user wanted, and may stand for all
-            present = gettext(", ").join(map(str, stored.values()))
+            present = gettext(", ").join(map(str, stored.values())) or gettext("none")
             text = gettext("Another user has changed this since: %(present)s. Choose again, and save.")
-            again: Any = self.data
-            self.data = again = again.copy()
-            again.setlist(prefixed, ["", *stored])  # with which the form is opened again
+            if isinstance(self.data, QueryDict):  # of a page, whose form is opened again
+                self.data = again = self.data.copy()
+                again.setlist(prefixed, ["", *stored])
             self.add_error(name, forms.ValidationError(text % {"present": present}, code="conflict"))
         else:
             data[name] = merged

@@ -244,7 +244,7 @@ class InvitationForm(UserForm):
         self.instance.username = re.sub(r"[^\w.@+-]", "-", self.cleaned_data.get("email", ""))
         self.instance.is_staff = True
         self.instance.set_unusable_password()
-        super()._post_clean()  # type: ignore[misc]
+        super()._post_clean()
 
 
 @with_short_passwords

@@ -210,15 +210,46 @@ def test_two_users_who_each_leave_another_channel_do_not_leave_none(client: Clie
     assert [*row.channels.all()] == [second]
 
 
+def test_a_channel_that_another_user_deleted_does_not_leave_none(client: Client) -> None:
+    first, second = make_channel("First"), make_channel("Second")
+    row = Endpoint.objects.create(url="https://example.org/x", owner=User.objects.get(), secret="x", position=0)
+    row.channels.set([first, second])
+    form = opened(client, row)
+    row.channels.clear()
+    refused = client.post(address(row), {**form, "channels": [second.pk]})
+    assert "Another user has changed this since: none. Choose again, and save." in refused.text
+
+
 def test_what_is_untouched_stays_though_it_could_not_be_sent_now(client: Client) -> None:
     group = Group.objects.create(name="Night")
     group.permissions.set(Permission.objects.all())  # also those that the form does not offer
     assert client.post(address(group), {**opened(client, group), "name": "Late"}).status_code == 302
     assert (Group.objects.get(pk=group.pk).name, group.permissions.count()) == ("Late", Permission.objects.count())
+    user = make_user("CORP\\bob two")  # as a directory names users
+    assert client.post(address(user), {**opened(client, user), "email": "bob@example.org"}).status_code == 302
+    assert User.objects.get(pk=user.pk).email == "bob@example.org"
     row = template()
     ArticleTemplate.objects.update(body="<p>a</p>" * (MOST_BODY_ELEMENTS + 1))
     assert client.post(address(row), {**opened(client, row), "name": "Renamed"}).status_code == 302
     assert ArticleTemplate.objects.get().name == "Renamed"
+
+
+def test_what_a_form_needs_is_missed_also_if_it_was_empty(client: Client) -> None:
+    image = make_image(make_editor())
+    type(image).objects.update(alt="")
+    refused = client.post(address(image), {**opened(client, image), "title": "Ships"})
+    assert refused.context["adminform"].form.errors.as_data()["alt"][0].code == "required"
+
+
+def test_a_form_without_what_it_was_opened_with_leaves_what_it_does_not_offer(client: Client) -> None:
+    """As it was sent before this version."""
+    group = Group.objects.create(name="Night")
+    group.permissions.set(Permission.objects.all())
+    form = {name: value for name, value in opened(client, group).items() if not name.startswith("initial-")}
+    count, offered = Permission.objects.count(), list(form["permissions"])
+    assert 0 < len(offered) < count
+    assert client.post(address(group), {**form, "permissions": offered[1:]}).status_code == 302
+    assert group.permissions.count() == count - 1
 
 
 def test_all_channels_of_a_page_can_be_saved(client: Client) -> None:
