@@ -38,15 +38,15 @@ Figures = Callable[[str], list[tuple[dict[str, str], float]]]
 def figures(client: Client, settings: Any) -> Figures:
     """`figures("tasks_due")` is what /metrics says of it: labels and value of each sample."""
     settings.METRICS_TOKEN = TOKEN
+    return lambda name: [(labels, value) for found, labels, value in samples(client) if found == f"headline_{name}"]
 
-    def read(name: str) -> list[tuple[dict[str, str], float]]:
-        response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
-        assert response.status_code == 200
-        families = text_string_to_metric_families(response.content.decode())
-        samples = [sample for family in families for sample in family.samples if sample.name == f"headline_{name}"]
-        return [(sample.labels, sample.value) for sample in samples]
 
-    return read
+def samples(client: Client) -> list[tuple[str, dict[str, str], float]]:
+    """Name, labels and value of all that /metrics says."""
+    response = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert response.status_code == 200
+    families = text_string_to_metric_families(response.content.decode())
+    return [(sample.name, sample.labels, sample.value) for family in families for sample in family.samples]
 
 
 def add(seconds: float, task_type: str = "probe.note") -> None:
@@ -70,36 +70,42 @@ def test_failed_tasks_are_labelled_by_type(figures: Figures) -> None:
 
 
 def test_heartbeats_carry_the_metrics_of_workers(
-    figures: Figures, settings: Any, monkeypatch: pytest.MonkeyPatch
+    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lateness, failed attempts, requeued tasks and the last refresh, each with the worker's name."""
-
-    def counted(name: str, **labels: str) -> float:
-        wanted = {"worker": "w", **labels}  # workers of other tests may be known still
-        found = [value for given, value in figures(f"worker_{name}") if {**given, **wanted} == given]
-        return found[0] if found else 0.0
+    wanted = {
+        "task_lateness_seconds_bucket": {"task_type": "probe.note", "le": "60.0"},
+        "task_lateness_seconds_count": {"task_type": "probe.note"},
+        "task_failures_total": {"task_type": "probe.fail", "outcome": "retried"},
+        "tasks_requeued_total": {},
+        "refreshed_timestamp_seconds": {},
+    }
 
     def values() -> list[float]:
+        """Of a new heartbeat, read at once: on a busy machine it would be old after some readings."""
         beating.beat()
-        return [
-            counted("task_lateness_seconds_bucket", task_type="probe.note", le="60.0"),
-            counted("task_lateness_seconds_count", task_type="probe.note"),
-            counted("task_failures_total", task_type="probe.fail", outcome="retried"),
-            counted("tasks_requeued_total"),
-        ]
+        found = samples(client)
+        return [counted(found, f"headline_worker_{name}", **labels) for name, labels in wanted.items()]
 
+    def counted(found: list[tuple[str, dict[str, str], float]], name: str, **labels: str) -> float:
+        labels["worker"] = "w"  # workers of other tests may be known still
+        values = [value for one, given, value in found if one == name and {**given, **labels} == given]
+        return values[0] if values else 0.0
+
+    settings.METRICS_TOKEN = TOKEN
     settings.SCHEDULING_BACKOFF = 600.0  # no second attempt on a busy machine
     worker = Worker()
     beating = Maintenance("w", [], worker.queue)
-    before = values()
+    *before, _refreshed = values()
     add(0)
     add(0, "probe.fail")
     worker.drain()
     monkeypatch.setattr("scheduling.workers.maintenance.sweep", lambda queue: 3)
     beating.sweep()
     beating.refresh()
-    assert [now - then for now, then in zip(values(), before, strict=True)] == [1, 1, 1, 3]
-    assert abs(counted("refreshed_timestamp_seconds") - read_database_clock().timestamp()) < 60
+    *after, refreshed_at = values()
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 1, 3]
+    assert abs(refreshed_at - read_database_clock().timestamp()) < 60
 
 
 def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -> None:
