@@ -134,7 +134,7 @@ class RetriedScreens(SearchedScreens):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> Any:
-        show = _retried(self._locked_form, request, object_id, form_url, extra_context)
+        show = retried_view(self._locked_form, request, object_id, form_url, extra_context)
         try:
             return show()
         except ArticleError as refusal:
@@ -185,13 +185,13 @@ class RetriedScreens(SearchedScreens):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         try:
-            return _retried(super().delete_view, request, object_id, extra_context)()
+            return retried_view(super().delete_view, request, object_id, extra_context)()
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
 
-def _retried(view: Callable[..., Any], request: HttpRequest, *arguments: Any) -> Callable[[], Any]:
+def retried_view(view: Callable[..., Any], request: HttpRequest, *arguments: Any) -> Callable[[], Any]:
     """The view as a retried transaction; what an attempt that was rolled back has said is not shown."""
     # Django has no name of its own for what is said and not stored yet.
     said: list[Any] = getattr(messages.get_messages(request), "_queued_messages", [])

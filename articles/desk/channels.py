@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy as _
 
+from articles.desk.bounded import retried_view
 from articles.desk.opened_form import OpenedForm
 from articles.desk.review.proposed_changes import SecondPersonScreens
 from articles.exceptions import MOST_LISTED, SensitiveText
@@ -19,6 +20,7 @@ from articles.models import Article, Channel, Front, Tag
 from articles.permissions import reads_articles
 from articles.publishing import NO_APPROVAL, delete_tag, may_change, rename_tag, save_channel
 from articles.review import refuse_sensitive
+from scheduling.database import lock_by_ids
 
 
 class TaxonomyForm(OpenedForm):
@@ -56,6 +58,16 @@ class ChannelAdmin(SecondPersonScreens):
     def get_changelist_form(self, request: HttpRequest, **options: Any) -> Any:
         """A row of the list leaves what others changed since it was opened, too."""
         return super().get_changelist_form(request, **{**options, "form": OpenedForm})
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """What the list is compared with when it is saved stays until it is stored."""
+        if request.method != "POST" or "_save" not in request.POST:
+            return super().changelist_view(request, extra_context)
+        return retried_view(self._locked_list, request, extra_context)()
+
+    def _locked_list(self, request: HttpRequest, extra_context: Any) -> Any:
+        list(lock_by_ids(Channel, Channel.objects.values_list("pk", flat=True)).values_list("pk"))
+        return super().changelist_view(request, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save through the service, also from the list."""

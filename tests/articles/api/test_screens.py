@@ -79,7 +79,7 @@ def test_a_row_that_is_added_when_it_collides_is_added_once(client: Client, coll
     assert (len(collisions), Channel.objects.count()) == (2, 1)
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], Any]) -> None:
+def at_the_same_time(monkeypatch: pytest.MonkeyPatch, change: Callable[[], Any]) -> None:
     """Another request stores something after the view has read the row."""
     read = ScreenViewSet.get_object
 
@@ -99,7 +99,7 @@ def test_what_another_user_stores_at_the_same_time_stays(client: Client, monkeyp
         User.objects.filter(pk=user.pk).update(is_active=False)
         user.groups.set(roles[:1])
 
-    meanwhile(monkeypatch, blocked)
+    at_the_same_time(monkeypatch, blocked)
     assert patch(client, f"users/{user.pk}", {"email": "bob@example.org"}) == 200
     user.refresh_from_db()
     assert (user.email, user.is_active, [*user.groups.all()]) == ("bob@example.org", False, roles[:1])
@@ -112,8 +112,8 @@ def test_a_right_that_ends_and_a_row_that_goes_at_the_same_time(
     user, channel = make_user("bob"), make_channel("City")
     client.force_login(make_user("olga", "change_user", "view_user"))
     with monkeypatch.context() as patched:
-        meanwhile(patched, lambda: User.objects.filter(pk=user.pk).update(is_superuser=True))
+        at_the_same_time(patched, lambda: User.objects.filter(pk=user.pk).update(is_superuser=True))
         assert patch(client, f"users/{user.pk}", {"email": "olga@example.org"}) == 403
     client.force_login(User.objects.get(username="boss"))
-    meanwhile(monkeypatch, Channel.objects.all().delete)
+    at_the_same_time(monkeypatch, Channel.objects.all().delete)
     assert patch(client, f"channels/{channel.pk}", {"name": "Town"}) == 404

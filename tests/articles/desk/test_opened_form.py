@@ -126,6 +126,30 @@ def test_a_form_that_is_saved_while_another_is_leaves_what_that_changes(client: 
     assert (user.email, user.is_active, user.groups.count()) == ("bob@example.org", False, 0)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_list_that_is_saved_while_a_channel_is_disabled_leaves_it_so(client: Client) -> None:
+    if not connection.features.has_select_for_update:
+        pytest.skip("SQLite has no row locks")
+    first, second, held = make_channel("A"), make_channel("B"), Event()
+    rows = "/admin/articles/channel/"
+    form = dict(sent_by(client.get(rows).text, "changelist-form"))
+    place = next(name for name, values in form.items() if name.endswith("-id") and values == [str(second.pk)])
+
+    def disable() -> None:
+        with transaction.atomic():
+            Channel.objects.filter(pk=second.pk).update(enabled=False)
+            held.set()
+            eventually(someone_waits)
+
+    def move() -> int:
+        held.wait(PATIENCE)
+        return client.post(rows, {**form, place.replace("-id", "-position"): 5, "_save": "Save"}).status_code
+
+    assert together(disable, move) == [None, 302]
+    stored = Channel.objects.order_by("name").values_list("position", "enabled")
+    assert [*stored] == [(first.position, True), (5, False)]
+
+
 def test_tags_that_another_user_added_or_removed_stay_so(client: Client) -> None:
     row, tags = template(), [Tag.objects.create(name=name, slug=name) for name in "abcd"]
     row.tags.set(tags[:2])
