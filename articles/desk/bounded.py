@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -17,12 +16,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
 from articles.desk.opened_form import OpenedForm
-from articles.desk.typed import typed_in, typed_page
+from articles.desk.typed import gone_page, typed_in
 from articles.exceptions import ArticleError
 from articles.limits import MOST_WORDS, PALETTE_LENGTH
 from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, lock_by_ids, retried
@@ -156,11 +154,9 @@ class RetriedScreens(SearchedScreens):
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """The answer if another user has deleted the row; what was typed is shown."""
-        answer: Any = super()._get_obj_does_not_exist_redirect(request, opts, object_id)  # type: ignore[misc]
-        if request.method != "POST" or not typed_in(request):
-            return answer
-        gone = " ".join(str(one) for one in messages.get_messages(request))
-        return typed_page(request, gettext("Not found"), gone, status=HTTPStatus.NOT_FOUND, back=answer["Location"])
+        if request.method == "POST" and typed_in(request):
+            return gone_page(request)
+        return super()._get_obj_does_not_exist_redirect(request, opts, object_id)  # type: ignore[misc]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
         """The form, with the reason if a service has refused it."""

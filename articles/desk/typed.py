@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 
 from articles.limits import ENDED_SESSION_BODY
 
@@ -37,14 +38,19 @@ def _typed(request: HttpRequest) -> Iterator[str]:
         yield from texts if is_typed else ()
 
 
-def typed_page(request: HttpRequest, title: str, said: str, *, status: HTTPStatus, back: str = "") -> HttpResponse:
-    """For a signed-in user: why nothing was saved, the texts, and a link to open the form again."""
+def gone_page(request: HttpRequest) -> HttpResponse:
+    """The page of a form of something that another user has deleted."""
+    return typed_page(request, _("Not found"), _("It does not exist any more."), status=HTTPStatus.NOT_FOUND)
+
+
+def typed_page(request: HttpRequest, title: str, said: str, *, status: HTTPStatus) -> HttpResponse:
+    """For a signed-in user: why nothing was saved, the texts, and a link to open the form again, if there is one."""
     context = {
         **admin.site.each_context(request),
         "title": title,
         "said": said,
         "typed": typed_in(request),
-        "back": back or _opened_at(request),
+        "back": "" if status == HTTPStatus.NOT_FOUND else _opened_at(request),
     }
     return render(request, "articles/desk/typed.html", context, status=status)
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views import csrf, defaults
 
-from articles.desk.typed import typed_in, typed_page
+from articles.desk.typed import gone_page, typed_in, typed_page
 from headline.accounts.middleware import is_of_script
 
 _OF_THE_TOKEN = "CSRF "  # noqa: S105 (how Django's reasons begin, unless another site has sent the form)
@@ -40,8 +40,7 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The same when another user has deleted what the form is of."""
     if _is_form_of_staff(request) and typed_in(request):
-        said = _("It does not exist any more.")
-        return typed_page(request, _("Not found"), said, status=HTTPStatus.NOT_FOUND)
+        return gone_page(request)
     return defaults.page_not_found(request, exception)
 
 

@@ -258,6 +258,17 @@ def test_what_is_untouched_stays_though_it_could_not_be_sent_now(client: Client)
     assert ArticleTemplate.objects.get().name == "Renamed"
 
 
+@pytest.mark.parametrize("key", ["{pk}", "99999999999999999999999", "-1", "x", "1_0", "%00"])
+def test_what_was_typed_is_shown_if_the_row_is_gone(client: Client, key: str) -> None:
+    row = make_channel("City")
+    form, pk = opened(client, row), row.pk
+    row.delete()
+    sent = {**form, "description": "An hour of work"}
+    page = client.post(f"/admin/articles/channel/{key.format(pk=pk)}/change/", sent)
+    assert (page.status_code, page.text.count("It does not exist any more.")) == (404, 1)
+    assert "An hour of work</textarea>" in page.text and "Open the form again" not in page.text
+
+
 def test_what_a_form_needs_is_missed_also_if_it_was_empty(client: Client) -> None:
     image = make_image(make_editor())
     type(image).objects.update(alt="")
