@@ -149,7 +149,8 @@ def test_a_cache_that_is_away_and_comes_back_is_seen_at_once(
 def test_a_redis_that_refuses_the_password_is_not_called_unreachable(
     client: Client, worker: WorkerHeartbeat, own_redis: Server, settings: Any, credentials: str
 ) -> None:
-    redis.Redis.from_url(own_redis.url).config_set("requirepass", "right")
+    with redis.Redis.from_url(own_redis.url) as store:
+        store.config_set("requirepass", "right")
     url = own_redis.url.replace("://", f"://{credentials}")
     settings.SCHEDULING_REDIS_URL = settings.REDIS_CACHE_URL = url
     settings.CACHES = caches(url)

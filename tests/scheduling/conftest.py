@@ -14,13 +14,15 @@ import time_machine
 from django.db import connection
 
 from scheduling import registry
+from scheduling.conf import conf
 from scheduling.database import clock, read_database_clock
 from scheduling.models import TaskInfo
-from scheduling.queues import DelayQueue, get_queue
+from scheduling.queues import DelayQueue, get_queue, make_queue
 from scheduling.queues.topics import decode_id
 from scheduling.services import add_task
 
 TYPE = "test.note"
+NewQueue = Callable[..., DelayQueue]
 
 
 @pytest.fixture(params=["redis", "database"])
@@ -30,6 +32,19 @@ def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None)
         settings.SCHEDULING_REDIS_URL = ""
     yield get_queue()
     get_queue().close()
+
+
+@pytest.fixture
+def new_queue() -> Iterator[NewQueue]:
+    """Makes queues of other processes, or for another Redis, and closes them."""
+    with ExitStack() as made:
+
+        def make(url: str | None = None) -> DelayQueue:
+            queue = make_queue(conf.REDIS_URL if url is None else url)
+            made.callback(queue.close)
+            return queue
+
+        yield make
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

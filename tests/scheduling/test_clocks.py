@@ -15,10 +15,10 @@ from scheduling.conf import conf
 from scheduling.database import clock, database_clock_set, read_database_clock
 from scheduling.database.server_clock import Clock
 from scheduling.ids import new_task_ids
-from scheduling.queues import DelayQueue, get_queue, make_queue
+from scheduling.queues import DelayQueue, get_queue
 from scheduling.services import poll, reschedule_task, run_due
 from scheduling.workers.maintenance import Maintenance, Periodic
-from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+from tests.scheduling.conftest import TYPE, Add, Keys, NewQueue, Notes, Travel
 
 HOUR_MS = 3_600_000
 
@@ -170,8 +170,8 @@ def test_a_jump_of_redis_clock_stops_neither_sweep_nor_refresh(
     assert list(keys.future()) == [waiting.task_id]
 
 
-def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
-    one, other = Periodic(make_queue(conf.REDIS_URL), "x"), Periodic(make_queue(conf.REDIS_URL), "x")
+def test_of_several_workers_one_does_the_periodic_work(keys: Keys, new_queue: NewQueue) -> None:
+    one, other = Periodic(new_queue(), "x"), Periodic(new_queue(), "x")
     for worker in (one, other):  # each starts with it, since the last pass may be long ago
         assert worker.is_due(60)
         worker.done()
@@ -184,16 +184,16 @@ def test_of_several_workers_one_does_the_periodic_work(keys: Keys) -> None:
     assert not one.is_due(60)
 
 
-def test_a_worker_does_not_take_its_own_pass_for_one_of_another(keys: Keys) -> None:
-    worker = Periodic(make_queue(conf.REDIS_URL), "x")
+def test_a_worker_does_not_take_its_own_pass_for_one_of_another(keys: Keys, new_queue: NewQueue) -> None:
+    worker = Periodic(new_queue(), "x")
     for _ in range(3):
         assert worker.is_due(60)
         worker.done()
         worker.wait(0)
 
 
-def test_periodic_work_is_done_at_once_when_redis_lost_the_count(keys: Keys) -> None:
-    worker = Periodic(make_queue(conf.REDIS_URL), "x")
+def test_periodic_work_is_done_at_once_when_redis_lost_the_count(keys: Keys, new_queue: NewQueue) -> None:
+    worker = Periodic(new_queue(), "x")
     assert worker.is_due(60)
     worker.done()
     assert not worker.is_due(60)

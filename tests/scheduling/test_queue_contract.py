@@ -15,8 +15,9 @@ from scheduling.conf import conf
 from scheduling.exceptions import QueueUnavailable
 from scheduling.ids import new_task_ids
 from scheduling.models import TaskInfo
-from scheduling.queues import DelayQueue, Hint, Topic, make_queue
+from scheduling.queues import DelayQueue, Hint, Topic
 from tests.harness import free_port
+from tests.scheduling.conftest import NewQueue
 
 A: Topic = ("contract.a", 0)
 B: Topic = ("contract.b", 0)
@@ -120,14 +121,14 @@ def test_the_lock_is_released_by_its_holder(queue: DelayQueue) -> None:
 class TestRedisAlone:
     """The contract of the Redis queue alone."""
 
-    def test_a_ping_detects_whether_the_server_answers(self) -> None:
-        make_queue(conf.REDIS_URL).ping()
+    def test_a_ping_detects_whether_the_server_answers(self, new_queue: NewQueue) -> None:
+        new_queue().ping()
         with pytest.raises(QueueUnavailable):
-            make_queue(f"redis://127.0.0.1:{free_port()}/0").ping()
+            new_queue(f"redis://127.0.0.1:{free_port()}/0").ping()
 
-    def test_an_earlier_hint_wakes_the_waiting(self) -> None:
+    def test_an_earlier_hint_wakes_the_waiting(self, new_queue: NewQueue) -> None:
         """R2.4"""
-        speaker, listener = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        speaker, listener = new_queue(), new_queue()
         listener.wait(0.01)  # subscribes
         woken = threading.Thread(target=listener.wait, args=(60,), kwargs={"before_ms": now_ms() + 10_000})
         woken.start()
@@ -137,9 +138,9 @@ class TestRedisAlone:
         woken.join(30)
         assert not woken.is_alive()
 
-    def test_of_many_concurrent_acquires_one_gets_the_lock(self) -> None:
+    def test_of_many_concurrent_acquires_one_gets_the_lock(self, new_queue: NewQueue) -> None:
         """R1.9"""
-        queues = [make_queue(conf.REDIS_URL) for _ in range(8)]
+        queues = [new_queue() for _ in range(8)]
         tokens: list[str | None] = []
         threads = [threading.Thread(target=lambda q=queue: tokens.append(q.acquire(30))) for queue in queues]
         for thread in threads:
@@ -148,9 +149,9 @@ class TestRedisAlone:
             thread.join()
         assert len([token for token in tokens if token]) == 1
 
-    def test_a_lock_held_too_long_is_taken_over_whatever_the_clock_of_redis_says(self) -> None:
+    def test_a_lock_held_too_long_is_taken_over_whatever_the_clock_of_redis_says(self, new_queue: NewQueue) -> None:
         """The key would expire in an hour, as it would after Redis' clock was set back by one."""
-        late, other, third = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        late, other, third = new_queue(), new_queue(), new_queue()
         first = late.acquire(3600)
         assert first is not None
         assert other.acquire(0.2) is None
@@ -159,9 +160,11 @@ class TestRedisAlone:
         assert other.acquire(0.2) is not None
         assert not late.release(first)
 
-    def test_an_expired_lock_goes_to_another_and_the_late_holder_cannot_release_it(self, keys: object) -> None:
+    def test_an_expired_lock_goes_to_another_and_the_late_holder_cannot_release_it(
+        self, keys: object, new_queue: NewQueue
+    ) -> None:
         """R1.10, R4.7"""
-        late, other = make_queue(conf.REDIS_URL), make_queue(conf.REDIS_URL)
+        late, other = new_queue(), new_queue()
         first = late.acquire(30)
         assert first is not None
         keys.client.pexpire("sched:lock:refresh", 1)  # type: ignore[attr-defined]

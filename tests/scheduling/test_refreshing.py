@@ -17,13 +17,13 @@ from scheduling import registry
 from scheduling.conf import conf
 from scheduling.database import EpochMicroseconds, clock, read_database_clock
 from scheduling.models import TaskInfo, by_ids
-from scheduling.queues import DelayQueue, get_queue, make_queue, to_milliseconds
+from scheduling.queues import DelayQueue, get_queue, to_milliseconds
 from scheduling.queues.topics import encode_id
 from scheduling.services import add_task, add_tasks, refresh, reschedule_task, run_due, run_once, sweep
 from scheduling.workers.maintenance import Maintenance
 from scheduling.workers.worker import Turn
 from tests.harness import PATIENCE, eventually, start_redis
-from tests.scheduling.conftest import TYPE, Add, Keys, Notes, Travel
+from tests.scheduling.conftest import TYPE, Add, Keys, NewQueue, Notes, Travel
 
 pytestmark = pytest.mark.usefixtures("notes")  # the sweep handles types with a handler
 
@@ -33,7 +33,8 @@ def own_redis(tmp_path: Path, settings: Any) -> Iterator[redis.Redis]:
     """A Redis for this test alone, whose statistics no other client changes."""
     server = start_redis(tmp_path)
     settings.SCHEDULING_REDIS_URL = server.url
-    yield redis.Redis.from_url(server.url)
+    with redis.Redis.from_url(server.url) as client:
+        yield client
     get_queue().close()
     server.kill()
 
@@ -202,9 +203,9 @@ def test_refreshing_twice_adds_nothing(queue: DelayQueue) -> None:
     assert (report.loaded, report.promoted, report.requeued) == (0, 0, 0)
 
 
-def test_while_one_node_refreshes_the_others_skip(keys: Keys) -> None:
+def test_while_one_node_refreshes_the_others_skip(keys: Keys, new_queue: NewQueue) -> None:
     """R1.9"""
-    elsewhere = make_queue(conf.REDIS_URL)
+    elsewhere = new_queue()
     token = elsewhere.acquire(30)
     assert token is not None
     assert refresh().skipped
@@ -243,7 +244,9 @@ def test_two_concurrent_refreshes_are_harmless(keys: Keys, travel: Travel, notes
     assert sorted(keys.future()) == sorted(ids)
 
 
-def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add, travel: Travel) -> None:
+def test_foreign_keys_and_malformed_members_are_left_alone(
+    keys: Keys, add: Add, travel: Travel, new_queue: NewQueue
+) -> None:
     """R1.20"""
     client = keys.client
     good = add(10)
@@ -260,18 +263,19 @@ def test_foreign_keys_and_malformed_members_are_left_alone(keys: Keys, add: Add,
     assert client.hgetall("other:program") == {b"a": b"b"}
     assert client.get("sched:unknown") == b"x"
     assert client.zcard("sched:future:{test.note:0}") == 3
-    assert queue_is_quiet()
+    # A malformed member does not cause busy polling.
+    assert new_queue().pop([TYPE], 0, now_ms=2**52).next_due_ms is None
 
 
 @pytest.mark.parametrize("kind", ["future", "ready"])
 def test_a_task_whose_redis_key_has_the_wrong_type_is_found_in_the_database(
-    keys: Keys, add: Add, notes: Notes, kind: str
+    keys: Keys, add: Add, notes: Notes, new_queue: NewQueue, kind: str
 ) -> None:
     """R1.20"""
     key = f"sched:{kind}:{{test.note:0}}"
     add(0)
     keys.client.set(key, "a string")
-    assert run_once(10, queue=make_queue(conf.REDIS_URL)).executed == 1
+    assert run_once(10, queue=new_queue()).executed == 1
     assert keys.client.get(key) == b"a string"
 
 
@@ -284,11 +288,6 @@ def test_topics_without_hints_are_removed_and_added_again(keys: Keys, add: Add, 
     add(0)
     assert keys.client.sismember("sched:topics", "test.note:0")
     assert run_due(10) == 1
-
-
-def queue_is_quiet() -> bool:
-    """A malformed member does not cause busy polling."""
-    return make_queue(conf.REDIS_URL).pop([TYPE], 0, now_ms=2**52).next_due_ms is None
 
 
 def test_the_keyspace_is_never_scanned(own_redis: redis.Redis, add: Add, notes: Notes, travel: Travel) -> None:
@@ -384,7 +383,9 @@ def test_the_sweep_leaves_running_and_leased_tasks_alone(keys: Keys, add: Add, t
     assert keys.ready() == [running.task_id]
 
 
-def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_refresh_does_not_delay_the_sweep(
+    keys: Keys, add: Add, new_queue: NewQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program may leave thousands of expired leases."""
     hangs, released = threading.Event(), threading.Event()
 
@@ -394,7 +395,7 @@ def test_a_long_refresh_does_not_delay_the_sweep(keys: Keys, add: Add, monkeypat
         return 0
 
     monkeypatch.setattr(registry, "_reconcilers", [hang])
-    with Maintenance("w", [TYPE], make_queue(conf.REDIS_URL)):
+    with Maintenance("w", [TYPE], new_queue()):
         assert hangs.wait(PATIENCE)
         lost = add(0)
         keys.client.delete("sched:ready:{test.note:0}")

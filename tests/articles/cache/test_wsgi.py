@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from threading import Barrier
@@ -35,6 +36,7 @@ from tests.harness import Server, start_redis
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Response = tuple[str, list[tuple[str, str]], bytes]
+Connect = Callable[[str], redis.Redis]
 
 NOT_CACHED = {
     "media",
@@ -48,6 +50,13 @@ NOT_CACHED = {
     "shared-page",
 }
 """Reader URLs of files, previews, redirects and of a constant."""
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Makes clients of Redis, and closes them."""
+    with ExitStack() as made:
+        yield lambda url: made.enter_context(redis.Redis.from_url(url))
 
 
 class Django:
@@ -248,9 +257,9 @@ def test_the_clock_shows_and_hides_without_any_purge(stack: Stack, article: Arti
 
 
 def test_a_page_ends_at_its_time_though_redis_clock_is_set_back(
-    stack: Stack, article: Article, server: Server, settings: Any
+    stack: Stack, article: Article, server: Server, settings: Any, connect: Connect
 ) -> None:
-    client = redis.Redis.from_url(settings.REDIS_CACHE_URL)
+    client = connect(settings.REDIS_CACHE_URL)
     moment = soon(seconds=2)
     Article.objects.filter(pk=article.pk).update(unpublish_at=moment)
     warm(stack, "/")
@@ -268,12 +277,19 @@ def test_a_page_ends_at_its_time_though_redis_clock_is_set_back(
     ("name", "refusing", "serving"), [("replicaof", "127.0.0.1 1", "NO ONE"), ("min-replicas-to-write", "1", "0")]
 )
 def test_a_redis_that_refuses_purges_gives_no_hits(
-    stack: Stack, article: Article, settings: Any, tmp_path: Path, name: str, refusing: str, serving: str
+    stack: Stack,
+    article: Article,
+    settings: Any,
+    tmp_path: Path,
+    connect: Connect,
+    name: str,
+    refusing: str,
+    serving: str,
 ) -> None:
     """A process that has not tried to purge cannot know it otherwise."""
     own = start_redis(tmp_path / "own")
     settings.CACHES = configured(f"{own.url}/0")
-    client = redis.Redis.from_url(own.url)
+    client = connect(own.url)
     configure = client.replicaof if name == "replicaof" else partial(client.config_set, name)
     warm(stack, "/")
     configure(*refusing.split())
@@ -298,12 +314,12 @@ def unpublish_elsewhere(article: Article) -> None:
 
 
 def test_a_redis_restored_from_older_contents_gives_no_hits(
-    stack: Stack, article: Article, settings: Any, tmp_path: Path
+    stack: Stack, article: Article, settings: Any, tmp_path: Path, connect: Connect
 ) -> None:
     own = start_redis(tmp_path / "own")
     settings.CACHES = configured(f"{own.url}/0")
     warm(stack, "/")
-    redis.Redis.from_url(own.url).save()
+    connect(own.url).save()
     publishing.unpublish(article, by=make_editor())
     assert not shows(stack, article.title)
     own.kill()
@@ -312,19 +328,19 @@ def test_a_redis_restored_from_older_contents_gives_no_hits(
         assert not shows(stack, article.title)
         assert not shows(Stack(), article.title)
         backend.reachable._again_at = float("-inf")
-    assert redis.Redis.from_url(own.url).dbsize(), "it has stored nothing"
+    assert connect(own.url).dbsize(), "it has stored nothing"
     warm(stack, "/")
     own.kill()
 
 
 def test_older_contents_without_a_restart_give_no_hits(
-    stack: Stack, article: Article, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stack: Stack, article: Article, settings: Any, tmp_path: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another server was in its place for a while, or it was the replica of one that had missed purges."""
     monkeypatch.setattr(versions, "_TOLERANCE", 0)
     own = start_redis(tmp_path / "own")
     settings.CACHES = configured(f"{own.url}/0")
-    client = redis.Redis.from_url(own.url)
+    client = connect(own.url)
     warm(stack, "/")
     older = {key: client.dump(key) for key in client.scan_iter("*")}
     publishing.unpublish(article, by=make_editor())
