@@ -104,5 +104,5 @@ def test_what_was_typed_into_a_template_that_was_deleted_since_is_shown() -> Non
     template.delete()
     page = desk.post(address, {"name": "Match", "body": "An hour of typing"})
     assert (page.status_code, "An hour of typing</textarea>" in page.text) == (404, True)
-    assert "doesn’t exist" in page.text
+    assert "It does not exist any more." in page.text
     assert desk.post(address, {"name": ""}).status_code == desk.get(address).status_code == 302
