@@ -68,7 +68,8 @@ class PreferencesAdmin(ModelAdmin):
         preferences = Preferences.objects.filter(pk=request.user.pk).first() or Preferences(pk=request.user.pk)
         form = PreferencesForm(request.POST or None, instance=preferences)
         if request.method == "POST" and form.is_valid():
-            form.save()
+            # What is not changed here, such as the language, may be chosen in the menu of another window now.
+            form.save(commit=False).save(update_fields=None if preferences._state.adding else form.changed_data)
             self.message_user(request, gettext("Your settings are saved."), messages.SUCCESS)
             return redirect("admin:articles_preferences_changelist")
         context = {

@@ -24,6 +24,7 @@ from headline.accounts.sessions import end_sessions
 from headline.accounts.single_sign_on import unlink
 from scheduling.api.bounded_fields import BoundedSlugField
 from scheduling.api.strict import EmptyBody, Strict
+from scheduling.database import retried
 
 
 class UserFilterSerializer(serializers.Serializer[Any]):
@@ -108,10 +109,13 @@ class UserViewSet(ScreenViewSet):
     @extend_schema(operation_id="desk_users_create", summary="Invite a user")
     def create(self, request: Request) -> Response:
         """With name, address and roles; the invitation is mailed. Without a mail server, `invite` returns its link."""
+        return self.respond_with(retried(self._invited)().pk, status.HTTP_201_CREATED)
+
+    def _invited(self) -> Any:
         user: Any = self._save()
         choose_language(user, get_language())
-        invite(user, by=request.user)
-        return self.respond_with(user.pk, status.HTTP_201_CREATED)
+        invite(user, by=self.request.user)
+        return user
 
     @extend_schema(
         operation_id="desk_users_invite", summary="Send the invitation again", request=None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from allauth.account.forms import ReauthenticateForm
 from django import forms
@@ -28,8 +28,22 @@ def with_short_passwords(form: Form) -> Form:
     return form
 
 
+class StoresPassword:
+    """Mixin of a form that stores a password and nothing else.
+
+    Django's writes the whole user as it was read: a user whom another one deactivates then would be active again.
+    """
+
+    def set_password_and_save(self, user: Any, *args: Any, commit: bool = True, **options: Any) -> Any:
+        """The user, with the password."""
+        user = super().set_password_and_save(user, *args, commit=False, **options)  # type: ignore[misc]
+        if commit:
+            user.save(update_fields=["password"])
+        return user
+
+
 @with_short_passwords
-class LimitedPasswordChangeForm(AdminOwnPasswordChangeForm):
+class LimitedPasswordChangeForm(StoresPassword, AdminOwnPasswordChangeForm):
     """Limits guesses of the old password in an open session."""
 
     def clean_old_password(self) -> str:

@@ -24,7 +24,7 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminPasswordWidge
 from headline.accounts.address import address_of
 from headline.accounts.links import can_mail, may_have_link, send_link, tokens
 from headline.accounts.login_throttle import TooManyAttempts, remember_device
-from headline.accounts.password_forms import with_short_passwords
+from headline.accounts.password_forms import StoresPassword, with_short_passwords
 from headline.accounts.rate_limits import Limit
 from scheduling.database import lock_by_ids, retried
 
@@ -55,7 +55,7 @@ class ResetForm(PasswordResetForm):
 
 
 @with_short_passwords
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+class NewPasswordForm(StoresPassword, SetPasswordForm):  # type: ignore[type-arg]
     """The new password, entered twice."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -28,6 +28,7 @@ from headline.accounts.address import address_of
 from headline.accounts.rate_limits import Limit
 from headline.accounts.refusal import recorded_refusal, refusal
 from headline.api.models import is_service_account
+from scheduling.database import lock_by_ids, retried
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +118,13 @@ def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) 
     return user
 
 
+@retried
 def give_roles(user: User, roles: list[Group]) -> None:
     """Give these roles, and take the other roles that the provider manages; administrators stay as they are.
 
     No group makes one: who controls the provider's groups would otherwise control everything.
     """
+    lock_by_ids(User, [user.pk]).exists()  # as others do who change the roles
     if user.is_superuser:
         return
     managed = set(user.groups.filter(name__in=settings.SSO_ROLES.values()))

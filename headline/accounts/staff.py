@@ -39,7 +39,7 @@ from articles.review import refuse_sensitive
 from articles.roles import Role
 from articles.text import format_time_briefly, one_line
 from headline.accounts.links import invite, is_invited
-from headline.accounts.password_forms import with_short_passwords
+from headline.accounts.password_forms import StoresPassword, with_short_passwords
 from headline.accounts.second_factor import has_second_factor, is_required, remove_second_factors
 from headline.accounts.sessions import end_sessions, sessions_of
 from headline.accounts.single_sign_on import is_linked, unlink
@@ -248,7 +248,7 @@ class InvitationForm(UserForm):
 
 
 @with_short_passwords
-class PasswordForm(AdminPasswordChangeForm):
+class PasswordForm(StoresPassword, AdminPasswordChangeForm):
     """A password for another user; without it an account is deactivated."""
 
     def __init__(self, user: User, *args: Any, **options: Any) -> None:

@@ -36,7 +36,7 @@ from headline.api.service_accounts import (
     create_service_account,
 )
 from headline.api.tokens import issue, revoke
-from scheduling.database import read_database_clock
+from scheduling.database import lock_by_ids, read_database_clock
 
 DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a year")))
 
@@ -243,13 +243,21 @@ class ServiceAccountAdmin(RetriedScreens):
         form.base_fields["roles"].label_from_instance = role_described
         return form
 
+    def lock_row(self, pk: Any) -> ServiceAccount | None:
+        """With its user, who has the roles."""
+        found: ServiceAccount | None = super().lock_row(pk)
+        if found is not None:
+            found.user = lock_by_ids(User, [found.user_id]).get()
+        return found
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Through the service, which checks permissions again."""
-        values = {"purpose": form.cleaned_data["purpose"], "roles": form.cleaned_data["roles"]}
+        names = form.changed_data if change else ("name", "purpose", "roles")
+        values = {name: form.cleaned_data[name] for name in names}
         if change:
-            change_service_account(obj, by=request.user, is_active=form.cleaned_data["is_active"], **values)
+            change_service_account(obj, by=request.user, **values)
         else:
-            made = create_service_account(name=form.cleaned_data["name"], by=request.user, **values)
+            made = create_service_account(by=request.user, **values)
             obj.pk, obj.user = made.pk, made.user
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:

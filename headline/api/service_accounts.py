@@ -13,7 +13,7 @@ from articles.exceptions import ArticleError, NotAllowed
 from articles.permissions import require
 from headline.accounts.staff import givable, may_administer
 from headline.api.models import ServiceAccount, is_service_account
-from scheduling.database import retried
+from scheduling.database import lock_by_ids, retried
 
 ADD_USER, CHANGE_USER = "auth.add_user", "auth.change_user"
 
@@ -49,6 +49,7 @@ def change_service_account(
     is_active: bool | None = None,
 ) -> None:
     """Change what is given; a deactivated account loses its tokens. Raises `NotAllowed`."""
+    account.user = lock_by_ids(User, [account.user_id]).get()
     require_administration(account.user, by)
     if roles is not None:
         _require_roles(roles, by)
