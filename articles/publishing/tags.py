@@ -27,11 +27,14 @@ def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
     stored = lock_by_ids(Tag, [tag.pk]).get()
     _require_approval(stored, by)
     refuse_sensitive(name)
-    values = {"name": name, "slug": slug}
+    given = {"name": name, "slug": slug}
+    # What is not changed stays as it is proposed, too.
+    values = {name: value for name, value in given.items() if value != getattr(stored, name)}
     if needs_second_person() and not _is_free(stored):
-        propose(stored, values, name=stored.name, by=by)
+        if values:
+            propose(stored, values, name=stored.name, by=by)
     else:
-        _rename(tag, values, by, old_name=stored.name)
+        _rename(tag, given, by, old_name=stored.name)
 
 
 @applies(ProposedChange.Subject.TAG, Tag)
@@ -47,9 +50,12 @@ def _rename(tag: Tag, values: Mapping[str, Any], by: Actor, *, old_name: str) ->
 
 @retried
 def delete_tag(tag: Tag, *, by: Actor) -> None:
-    """Delete a tag, also from its articles. Raises `NotAllowed` as `rename_tag` does."""
+    """Delete a tag, also from its articles, unless it is gone. Raises `NotAllowed` as `rename_tag` does."""
     require("articles.delete_tag", by)
-    _require_approval(lock_by_ids(Tag, [tag.pk]).get(), by)
+    stored = lock_by_ids(Tag, [tag.pk]).first()
+    if stored is None:
+        return
+    _require_approval(stored, by)
     record_beside(Action.DELETE_TAG, title=tag.name, by=by)
     tag.delete()
 

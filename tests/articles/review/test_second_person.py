@@ -17,6 +17,7 @@ from headline.api.service_accounts import create_service_account
 from headline.api.tokens import issue
 from tests.articles.factories import make_article, make_channel, make_member, make_user, soon
 from tests.articles.image_files import make_image, shown
+from tests.articles.open_forms import sent_by
 
 pytestmark = pytest.mark.django_db
 
@@ -331,3 +332,27 @@ def test_with_its_object_a_change_is_gone(live: Article, first: Client, second: 
     first.delete(f"{API}tags/{Tag.objects.get().pk}/")
     assert not ProposedChange.objects.exists()
     assert post(second, f"{CHANGES}1/approve/", version="x").status_code == 404
+
+
+@pytest.mark.parametrize("sent", [{}, {"slug": "rains"}], ids=["nothing", "slug"])
+def test_a_name_of_a_tag_that_waits_stays_though_another_user_saves_its_form(
+    live: Article, sent: dict[str, str]
+) -> None:
+    ed, other = make_user("ed", is_superuser=True), make_user("other", is_superuser=True)
+    tag, address = Tag.objects.get(), f"{API}tags/{Tag.objects.get().pk}/"
+    assert desk(ed).patch(address, {"name": "Storm"}, content_type="application/json").status_code == 202
+    assert desk(other).patch(address, sent, content_type="application/json").status_code == 202
+    page = f"/admin/articles/tag/{tag.pk}/change/"
+    form = sent_by(desk(other).get(page).text, "tag_form")
+    assert desk(other).post(page, form).status_code == 302
+    assert ProposedChange.objects.get().values == {"name": "Storm", **sent}
+
+
+@pytest.mark.parametrize("sent", [{}, {"position": 5}, {"name": "City"}], ids=["nothing", "position", "same name"])
+def test_who_changes_no_text_of_a_channel_may_approve_what_waits(live: Article, sent: dict[str, Any]) -> None:
+    ed, other = make_user("ed", is_superuser=True), make_user("other", is_superuser=True)
+    address = f"{API}channels/{Channel.objects.get().pk}/"
+    assert desk(ed).patch(address, {"description": "New"}, content_type="application/json").status_code == 202
+    assert desk(other).patch(address, sent, content_type="application/json").status_code == 202
+    change = ProposedChange.objects.get()
+    assert (change.proposed_by, change.values) == ([ed.pk], {"description": "New"})
