@@ -23,7 +23,7 @@ from rest_framework.views import APIView
 from articles.api.base import NewsroomView
 from articles.exceptions import InUse, NotAllowed
 from articles.review import waits
-from scheduling.database import retried
+from scheduling.database import duplicates_collide, retried
 
 
 def or_waits(serializer: type[BaseSerializer[Any]]) -> dict[int, Any]:
@@ -111,8 +111,9 @@ class ScreenViewSet(ListedScreen):
             raise NotAllowed
         form = self._checked_form(row)
         saved: Model = screen.save_form(request, form, change=not is_new)
-        screen.save_model(request, saved, form, not is_new)
-        screen.save_related(request, form, [], not is_new)
+        with duplicates_collide():  # the next attempt finds the other row, and the form says so
+            screen.save_model(request, saved, form, not is_new)
+            screen.save_related(request, form, [], not is_new)
         log = screen.log_addition if is_new else screen.log_change
         log(request, saved, screen.construct_change_message(request, form, [], is_new))
         return saved
@@ -124,9 +125,11 @@ class ScreenViewSet(ListedScreen):
         kind = self.screen.get_form(self.plain_request, row, change=row is not None)
         unchanged = kind(instance=row)
         stored = self.in_form({name: unchanged[name].value() for name in unchanged.fields})
-        data = stored | self.in_form(sent.validated_data)
-        if data.keys() - unchanged.fields.keys():
-            raise NotAllowed
+        values = self.in_form(sent.validated_data)
+        for name in values.keys() - unchanged.fields.keys():
+            if row is None or values.pop(name) != _key_of(getattr(row, name)):  # the same may be sent back
+                raise NotAllowed
+        data = stored | values
         hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
         form = kind(data | {unchanged.add_initial_prefix(name): stored[name] for name in hidden}, instance=row)
         if not form.is_valid():

@@ -23,7 +23,7 @@ from articles.desk.opened_form import OpenedForm
 from articles.desk.typed import gone_page, typed_in
 from articles.exceptions import ArticleError
 from articles.limits import MOST_WORDS, PALETTE_LENGTH
-from scheduling.database import COUNT_LIMIT, CappedPaginator, in_any, lock_by_ids, retried
+from scheduling.database import COUNT_LIMIT, CappedPaginator, duplicates_collide, in_any, lock_by_ids, retried
 
 
 class BoundedChangeList(ChangeList):
@@ -141,6 +141,14 @@ class RetriedScreens(SearchedScreens):
             request.refusal = refusal  # type: ignore[attr-defined]
             return show()
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The list; what a service refuses to do with chosen rows is said above it."""
+        try:
+            return super().changelist_view(request, extra_context)
+        except ArticleError as refusal:
+            self.message_user(request, str(refusal), messages.ERROR)
+            return redirect(request.get_full_path())
+
     def _locked_form(self, request: HttpRequest, object_id: str | None, *arguments: Any) -> Any:
         """The form; what it is compared with stays until it is stored."""
         if request.method == "POST" and object_id and issubclass(self.form, OpenedForm):
@@ -195,6 +203,7 @@ def retried_view(view: Callable[..., Any], request: HttpRequest, *arguments: Any
 
     def attempt() -> Any:
         del said[before:]
-        return view(request, *arguments)
+        with duplicates_collide():  # the next attempt finds the other row, and the form says so
+            return view(request, *arguments)
 
     return retried(attempt)

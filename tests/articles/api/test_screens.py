@@ -9,12 +9,14 @@ import pytest
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.test import Client
 
 from articles.api.screens import ScreenViewSet
-from articles.models import Channel, ProposedChange
+from articles.models import Alert, Channel, ProposedChange, Tag
 from scheduling.database.transactions import Collision
 from tests.articles.factories import APPROVED, make_article, make_channel, make_user
+from tests.articles.publishing.test_races import together
 
 pytestmark = pytest.mark.django_db
 
@@ -117,3 +119,50 @@ def test_a_right_that_ends_and_a_row_that_goes_at_the_same_time(
     client.force_login(User.objects.get(username="boss"))
     at_the_same_time(monkeypatch, Channel.objects.all().delete)
     assert patch(client, f"channels/{channel.pk}", {"name": "Town"}) == 404
+
+
+@pytest.mark.parametrize(
+    ("at", "sent", "add"),
+    [
+        ("tags", {"name": "Same", "slug": "same"}, lambda: Tag.objects.create(name="Same", slug="same")),
+        ("roles", {"name": "Same"}, lambda: Group.objects.create(name="Same")),
+    ],
+    ids=["tag", "role"],
+)
+def test_of_two_who_add_the_same_the_second_hears_that_it_exists(
+    transactional_db: None, client: Client, monkeypatch: pytest.MonkeyPatch, at: str, sent: Any, add: Callable[[], Any]
+) -> None:
+    check, checked = ScreenViewSet._checked_form, list[bool]()
+
+    def checked_first(view: Any, row: Any) -> Any:
+        form = check(view, row)
+        checked.append(True)
+        if len(checked) == 1:
+            separately(add)
+        return form
+
+    monkeypatch.setattr(ScreenViewSet, "_checked_form", checked_first)
+    answer = client.post(f"{API}{at}/", sent, content_type="application/json")
+    assert (answer.status_code, "exists" in answer.text) == (400, True)
+
+
+def separately(change: Callable[[], Any]) -> None:
+    """By another connection, if the database lets two write."""
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite lets one write at a time")
+    assert together(change)[0] is not None
+
+
+def test_a_tag_that_another_user_deletes_at_the_same_time_is_gone(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag = Tag.objects.create(name="Bridge")
+    at_the_same_time(monkeypatch, Tag.objects.all().delete)
+    assert client.delete(f"{API}tags/{tag.pk}/").status_code == 204
+
+
+def test_a_field_that_cannot_be_changed_may_be_sent_back(client: Client) -> None:
+    article = make_article(status=APPROVED)
+    row = Alert.objects.create(article=article, text="Ahoy")
+    assert patch(client, f"alerts/{row.pk}", {"article": article.pk, "text": "Ahoy there"}) == 200
+    assert patch(client, f"alerts/{row.pk}", {"article": make_article(status=APPROVED).pk}) == 403

@@ -16,10 +16,12 @@ from django.db.models import Model
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from articles.alerts import delete_alert
 from articles.desk.opened_form import OpenedForm
+from articles.exceptions import ArticleGone
 from articles.limits import MOST_BODY_ELEMENTS
-from articles.models import ArticleTemplate, Channel, Endpoint, SavedView, SensitiveWord, Tag
-from tests.articles.factories import make_channel, make_editor, make_user
+from articles.models import Alert, Article, ArticleTemplate, Channel, Endpoint, SavedView, SensitiveWord, Tag
+from tests.articles.factories import APPROVED, make_article, make_channel, make_editor, make_user
 from tests.articles.image_files import make_image
 from tests.articles.open_forms import sent_by
 from tests.articles.publishing.test_races import together
@@ -267,6 +269,22 @@ def test_what_was_typed_is_shown_if_the_row_is_gone(client: Client, key: str) ->
     page = client.post(f"/admin/articles/channel/{key.format(pk=pk)}/change/", sent)
     assert (page.status_code, page.text.count("It does not exist any more.")) == (404, 1)
     assert "An hour of work</textarea>" in page.text and "Open the form again" not in page.text
+
+
+def test_what_a_service_refuses_of_chosen_rows_is_said_above_the_list(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another user has deleted the article, and the alert with it."""
+    alert = Alert.objects.create(article=make_article(status=APPROVED), text="Ahoy")
+
+    def delete_first(row: Alert, **options: Any) -> None:
+        Article.objects.all().delete()
+        delete_alert(row, **options)
+
+    monkeypatch.setattr("articles.desk.alerts.delete_alert", delete_first)
+    sent = {"action": "delete_selected", "_selected_action": [alert.pk], "post": "yes"}
+    page = client.post("/admin/articles/alert/", sent, follow=True)
+    assert str(ArticleGone()) in page.text
 
 
 def test_what_a_form_needs_is_missed_also_if_it_was_empty(client: Client) -> None:
