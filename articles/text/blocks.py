@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from articles.limits import HTML_DEPTH
@@ -70,9 +70,9 @@ def split_html(html: str) -> list[TextBlock]:
 
 def _split(html: str, containers: set[str]) -> list[TextBlock]:
     try:
-        return [*_blocks(html, containers)]
+        return _blocks(html, containers)
     except _Unclean:  # most bodies are stored as `clean_html` writes them, which takes far longer than this
-        return [*_blocks(clean_html(html), containers)]
+        return _blocks(clean_html(html), containers)
 
 
 def rows(table: str) -> list[TextBlock]:
@@ -82,7 +82,7 @@ def rows(table: str) -> list[TextBlock]:
 
 def cells(row: TextBlock) -> list[TextBlock]:
     """The cells of a row; a caption is its own cell."""
-    return [*_blocks(row.html[row.html.index(">") + 1 : -len("</tr>")], set())] if row.tag == "tr" else [row]
+    return _blocks(row.html[row.html.index(">") + 1 : -len("</tr>")], set()) if row.tag == "tr" else [row]
 
 
 def join(blocks: Iterable[TextBlock]) -> str:
@@ -111,19 +111,20 @@ class _Unclean(Exception):
     """It has other tags than `clean_html` writes, or tags that do not match."""
 
 
-def _blocks(body: str, containers: set[str]) -> Iterator[TextBlock]:
+def _blocks(body: str, containers: set[str]) -> list[TextBlock]:
     """Raises `_Unclean`."""
+    blocks: list[TextBlock] = []
     path: tuple[str, ...] = ()
     ordinals = [0]
     stack: list[str] = []  # open elements, the containers first
     opened = begin = count = 0
     is_loose = False  # whether the block is text or inline elements without an element of their own
 
-    def block(end: int) -> Iterator[TextBlock]:
+    def end_block(end: int) -> None:
         nonlocal opened
         if html := body[begin:end].strip():
             ordinals[-1] += 1
-            yield TextBlock(html, path, opened, ordinals[-1])
+            blocks.append(TextBlock(html, path, opened, ordinals[-1]))
             opened = len(path)
 
     for found in TAG.finditer(body):
@@ -135,23 +136,23 @@ def _blocks(body: str, containers: set[str]) -> Iterator[TextBlock]:
             if not stack or stack.pop() != name:
                 raise _Unclean
             if len(stack) < depth:
-                yield from block(found.start())
+                end_block(found.start())
                 path, begin = path[:-1], found.end()
                 opened = min(opened, len(path))
                 ordinals.pop()
             elif len(stack) == depth and not is_loose:
-                yield from block(found.end())
+                end_block(found.end())
                 begin = found.end()
             continue
         is_outside = len(stack) == depth
         if is_outside and name not in _INLINE:
-            yield from block(found.start())
+            end_block(found.start())
             begin, is_loose = found.start(), False
             if name in containers:
                 path, begin = (*path, found[0]), found.end()
                 ordinals.append(0)
             elif name in _VOID:
-                yield from block(found.end())
+                end_block(found.end())
                 begin = found.end()
         elif is_outside:
             is_loose = True
@@ -161,4 +162,5 @@ def _blocks(body: str, containers: set[str]) -> Iterator[TextBlock]:
             raise _Unclean
     if stack or count != body.count("<"):
         raise _Unclean
-    yield from block(len(body))
+    end_block(len(body))
+    return blocks

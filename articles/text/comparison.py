@@ -143,15 +143,11 @@ def kept(found: Sequence[Span], change: Change = Change.KEPT) -> tuple[Piece, ..
 
 
 class _Unit:
-    """A block with what is compared of it, found when it is needed."""
+    """A block with what is compared of it; its texts are found when they are needed."""
 
     def __init__(self, block: TextBlock) -> None:
         self.block = block
-
-    @cached_property
-    def source(self) -> str:
-        """The same for equal blocks."""
-        return f"{''.join(self.block.path)}{self.block.plain}"
+        self.source = f"{''.join(block.path)}{block.plain}"  # the same for equal blocks
 
     @cached_property
     def spans(self) -> list[Span]:

@@ -238,7 +238,8 @@ def add_paragraphs(text: str) -> str:
                 parts.append(_inner_paragraphs(text[begin : found.end()], name))
                 begin, name = found.end(), ""
             continue
-        parts += _paragraphs(text[begin : found.start()])
+        if begin < found.start():
+            parts += _paragraphs(text[begin : found.start()])
         begin = found.start()
         if is_end or tag in _TRANSPARENT or tag == "hr":
             parts.append(found[0])
