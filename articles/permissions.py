@@ -20,7 +20,7 @@ from articles.audit import Actor, contributor_ids, people_behind
 from articles.exceptions import NotAllowed
 from articles.models import Article, ReviewProgress
 from articles.workflow import TRANSITIONS
-from scheduling.database import in_any
+from scheduling.database import in_any, lock_by_ids
 
 ADD, CHANGE, REVIEW = "articles.add_article", "articles.change_article", "articles.review_article"
 DELETE = "articles.delete_article"
@@ -58,6 +58,22 @@ def may_see_system(by: Actor) -> bool:
 def require_newsroom(by: Actor) -> None:
     """Raise `NotAllowed` unless `by` may read articles in the newsroom."""
     if not (getattr(by, "is_active", False) and getattr(by, "is_staff", False) and reads_articles(by)):
+        raise NotAllowed
+
+
+def lock_account(user: Any) -> None:
+    """Lock the user, for what is stored once for each: two who store it first wait for each other."""
+    lock_by_ids(get_user_model(), [user.pk]).exists()
+
+
+def require_unchanged(*users: Any) -> None:
+    """Lock these accounts. Raise `NotAllowed` if one was deactivated or has another password since it was read.
+
+    Call it before something is stored that acts for a user: what a change of the account revokes would not have it yet.
+    """
+    read = {user.pk: user.password for user in users}
+    stored = {user.pk: user.password for user in lock_by_ids(get_user_model(), read) if user.is_active}
+    if read != stored:
         raise NotAllowed
 
 

@@ -23,6 +23,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 
 from articles.exceptions import SensitiveText
+from articles.permissions import lock_account
 from articles.review import refuse_sensitive
 from headline.accounts.address import address_of
 from headline.accounts.rate_limits import Limit
@@ -108,6 +109,8 @@ def sign_in(identity: Identity, account: SocialAccount, *, linked: User | None) 
     try:
         with transaction.atomic():
             account.user = admit(identity, linked=linked)
+            if account.pk and not lock_by_ids(SocialAccount, [account.pk]).exists():
+                raise SignInRefused("expired")  # an administrator has just unlinked it
             account.save()
     except SignInRefused as reason:
         if linked is not None and reason.args == ("no_role",):
@@ -124,7 +127,7 @@ def give_roles(user: User, roles: list[Group]) -> None:
 
     No group makes one: who controls the provider's groups would otherwise control everything.
     """
-    lock_by_ids(User, [user.pk]).exists()  # as others do who change the roles
+    lock_account(user)  # as others do who change the roles
     if user.is_superuser:
         return
     managed = set(user.groups.filter(name__in=settings.SSO_ROLES.values()))

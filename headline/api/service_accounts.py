@@ -13,7 +13,7 @@ from articles.exceptions import ArticleError, NotAllowed
 from articles.permissions import require
 from headline.accounts.staff import givable, may_administer
 from headline.api.models import ServiceAccount, is_service_account
-from scheduling.database import lock_by_ids, retried
+from scheduling.database import duplicates_collide, lock_by_ids, retried
 
 ADD_USER, CHANGE_USER = "auth.add_user", "auth.change_user"
 
@@ -34,7 +34,8 @@ def create_service_account(*, name: str, purpose: str, roles: Collection[Group],
         raise NameTaken
     user = User(username=name, is_staff=True)
     user.set_unusable_password()
-    user.save()
+    with duplicates_collide():
+        user.save()
     user.groups.set(roles)
     return ServiceAccount.objects.create(user=user, purpose=purpose, created_by_id=by.pk)
 

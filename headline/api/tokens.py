@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 
 from articles.audit import Action, Actor, record_beside
 from articles.limits import MOST_TOKENS
+from articles.permissions import require_unchanged
 from headline.api.models import ApiToken, Scope
 from headline.api.service_accounts import note_operator
 from scheduling.database import read_database_clock, retried
@@ -20,7 +21,8 @@ from scheduling.database import read_database_clock, retried
 def issue(
     user: User, *, by: Actor, name: str, scopes: Collection[str] = tuple(Scope), expires_at: datetime | None = None
 ) -> tuple[ApiToken, str]:
-    """A token with which programs act as `user`, and its secret, which is not stored."""
+    """A token with which programs act as `user`, and its secret, which is not stored. Raises `NotAllowed`."""
+    require_unchanged(user, by)
     expires_at = expires_at or read_database_clock() + settings.API_TOKEN_LIFETIME
     note_operator(user, by)
     token, secret = ApiToken.objects.issue(user, name=name, scopes=scopes, expires_at=expires_at)

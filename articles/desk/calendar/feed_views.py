@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 from zlib import compress, decompress
 
 from django.conf import settings
@@ -22,10 +23,11 @@ from django.views.decorators.http import require_safe
 from articles.desk.calendar.base import may_look, page, require_look, users
 from articles.desk.calendar.icalendar import feed
 from articles.desk.calendar.parameters import Choice
+from articles.exceptions import NotAllowed
 from articles.models import Article, AuditEntry, CalendarFeed, Channel, due_at, over_at
 from articles.notifications import speaking_to
-from articles.permissions import may_act_without_session
-from scheduling.database import read_database_clock
+from articles.permissions import may_act_without_session, require_unchanged
+from scheduling.database import read_database_clock, retried
 
 CACHED = 24 * 60 * 60  # seconds; a version is valid for one day
 
@@ -112,10 +114,20 @@ def _change(request: HttpRequest) -> HttpResponse:
     if "revoke" in request.POST:
         CalendarFeed.objects.revoke(request.user)
         messages.success(request, _("The address is revoked and no longer works."))
+        return redirect("calendar-feed")
+    try:
+        _renew(request.user)
+    except NotAllowed as refusal:
+        messages.error(request, str(refusal))
     else:
-        CalendarFeed.objects.renew(request.user)
         messages.success(request, _("This is your new address. The old one no longer works."))
     return redirect("calendar-feed")
+
+
+@retried
+def _renew(user: Any) -> None:
+    require_unchanged(user)
+    CalendarFeed.objects.renew(user)
 
 
 def _address(found: CalendarFeed, choice: Choice) -> str:
