@@ -119,12 +119,15 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
     _set_values(image, changes)
     if before["alt"] and not image.alt:
         raise AltMissing([image.title])
-    seen = {name: getattr(image, name) for name in SEEN_FIELDS & changes.keys()}
+    # What is not changed stays as it is proposed, too.
+    seen = {
+        name: getattr(image, name) for name in before.keys() & changes.keys() if getattr(image, name) != before[name]
+    }
     if seen:
         _require_approval(image, by)
         _check_words(image)
     _set_values(image, before)
-    if needs_second_person() and _is_read(image, seen.keys()):
+    if seen and needs_second_person() and _is_read(image, seen.keys()):
         propose(image, seen, name=image.title, by=by)
         changes = {name: value for name, value in changes.items() if name not in SEEN_FIELDS}
     else:

@@ -146,7 +146,8 @@ def _edit(
     others = {name: value for name, value in changes.items() if name not in ASSIGNMENT}
     if "author" in others and needs_second_person() and article.status not in Article.Status.unapproved():
         author = others.pop("author")
-        propose(article, {"author_id": author and author.pk}, name=article.title, by=by)
+        if (author_id := author and author.pk) != article.author_id:
+            propose(article, {"author_id": author_id}, name=article.title, by=by)
     if others or correction:
         _write(article, others, by, note=note, correction=correction, written_by=written_by)
     return True

@@ -356,3 +356,24 @@ def test_who_changes_no_text_of_a_channel_may_approve_what_waits(live: Article, 
     assert desk(other).patch(address, sent, content_type="application/json").status_code == 202
     change = ProposedChange.objects.get()
     assert (change.proposed_by, change.values) == ([ed.pk], {"description": "New"})
+
+
+def test_what_waits_for_an_image_stays_though_another_user_sends_the_stored_text(live: Article, image: Image) -> None:
+    ed, other = make_user("ed", is_superuser=True), make_user("other", is_superuser=True)
+    address = f"{API}images/{image.pk}/"
+    assert desk(ed).patch(address, {"alt": "Boats"}, content_type="application/json").status_code == 202
+    sent = {"alt": image.alt, "title": "Harbour"}
+    assert desk(other).patch(address, sent, content_type="application/json").status_code in (200, 202)
+    change = ProposedChange.objects.get()
+    assert (change.values, change.proposed_by) == ({"alt": "Boats"}, [ed.pk])
+    assert Image.objects.get().title == "Harbour"
+
+
+def test_an_author_who_waits_stays_though_another_user_sends_the_stored_one(live: Article, author: User) -> None:
+    ed, other = make_user("ed", is_superuser=True), make_user("other", is_superuser=True)
+    another = make_user("another", is_superuser=True)
+    address = f"{API}articles/{live.pk}/"
+    desk(ed).patch(address, {"author": another.username}, content_type="application/json")
+    assert ProposedChange.objects.get().values == {"author_id": another.pk}
+    desk(other).patch(address, {"author": author.username}, content_type="application/json")
+    assert ProposedChange.objects.get().values == {"author_id": another.pk}
