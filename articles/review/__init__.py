@@ -1,6 +1,6 @@
 """The automatic review of articles: opinions, findings and plug-in services."""
 
-from articles.review.automatic_approval import choose_policy as choose_policy
+from articles.review.automatic_approval import choose_policy as choose_policy, lock_policy as lock_policy
 from articles.review.findings import (
     Finding as Finding,
     Opinion as Opinion,

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from articles.audit import Action, Actor, record_beside
 from articles.exceptions import WrongState
-from articles.models import ReviewPolicy, ReviewStage, approved_by, stage_under_review
+from articles.models import ReviewStage, approved_by, stage_under_review
 from articles.permissions import REVIEW, require
-from articles.review.automatic_approval import PERMISSION
-from scheduling.database import lock_by_ids, retried
+from articles.review.automatic_approval import PERMISSION, lock_policy
+from scheduling.database import retried
 
 Kind = ReviewStage.Kind
 
@@ -45,8 +45,7 @@ def choose_stages(stages: Sequence[StageChoice], *, by: Actor) -> None:
     """
     require(PERMISSION, by)
     check_stages(stages)
-    ReviewPolicy.objects.get_or_create(pk=ReviewPolicy.ROW)
-    list(lock_by_ids(ReviewPolicy, [ReviewPolicy.ROW]))  # one change after another
+    lock_policy()
     before = _described(ReviewStage.in_order())
     ReviewStage.objects.exclude(kind__in=[stage.kind for stage in stages]).delete()
     for position, stage in enumerate(stages, start=1):

@@ -18,17 +18,24 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from articles.desk.review.stages import BaseStageFormSet, stages_form
 from articles.models import ReviewPolicy, ReviewStage
-from articles.review import choose_policy, choose_stages
+from articles.review import choose_policy, choose_stages, lock_policy
+from scheduling.database import retried
 
 
 class PolicyForm(forms.Form):
-    """The three choices."""
+    """The three choices, and the one that it was opened with: another user's choice stays if this one has made none."""
 
     machine = forms.ChoiceField(
         label=_("Who approves texts with no automatic findings"),
         choices=ReviewPolicy.Machine.choices,
         widget=UnfoldAdminRadioSelectWidget,
+        show_hidden_initial=True,
     )
+
+    def clean_machine(self) -> str:
+        """The choice."""
+        is_opened = self.add_initial_prefix("machine") in self.data
+        return str(self.cleaned_data["machine"] if "machine" in self.changed_data or not is_opened else _stored())
 
 
 @admin.register(ReviewPolicy)
@@ -46,11 +53,9 @@ class ReviewPolicyAdmin(ModelAdmin):
         may_choose = self.has_change_permission(request)
         if request.method == "POST" and not may_choose:
             raise PermissionDenied
-        posted = request.POST or None
-        of_stages = posted and "stages" in posted
-        form = PolicyForm(None if of_stages else posted, initial={"machine": _stored()})
-        stages = stages_form(posted if of_stages else None)
-        if self._saved(request, form, stages):
+        form, stages, said = retried(self._sent)(request) if request.method == "POST" else (*_forms(None), "")
+        if said:
+            self.message_user(request, said, messages.SUCCESS)
             return redirect("admin:articles_reviewpolicy_changelist")
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
@@ -65,17 +70,25 @@ class ReviewPolicyAdmin(ModelAdmin):
         }
         return TemplateResponse(request, "articles/desk/policy.html", context)
 
-    def _saved(self, request: HttpRequest, form: PolicyForm, stages: BaseStageFormSet) -> bool:
-        """Save the form that was sent, unless it has errors."""
+    def _sent(self, request: HttpRequest) -> tuple[PolicyForm, BaseStageFormSet, str]:
+        """The forms with what was sent, and what to say once that is saved; empty if it has errors."""
+        # First, so that it is compared with what others have saved, who may be saving at this moment.
+        lock_policy()
+        form, stages = _forms(request.POST)
+        said = ""
         if stages.is_bound and stages.is_valid():
             choose_stages(stages.choices(), by=request.user)
-            self.message_user(request, gettext("The review stages are saved."), messages.SUCCESS)
-            return True
-        if form.is_bound and form.is_valid():
+            said = gettext("The review stages are saved.")
+        elif form.is_bound and form.is_valid():
             choose_policy(form.cleaned_data["machine"], by=request.user)
-            self.message_user(request, gettext("Active from now on: %s.") % who_approves(), messages.SUCCESS)
-            return True
-        return False
+            said = gettext("Active from now on: %s.") % who_approves()
+        return form, stages, said
+
+
+def _forms(posted: Any) -> tuple[PolicyForm, BaseStageFormSet]:
+    of_stages = posted and "stages" in posted
+    form = PolicyForm(None if of_stages else posted, initial={"machine": _stored()})
+    return form, stages_form(posted if of_stages else None)
 
 
 def who_approves() -> str:
