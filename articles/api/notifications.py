@@ -18,9 +18,10 @@ from articles.api.base import NewsroomView
 from articles.api.fields import InstantField
 from articles.limits import MOST_READ
 from articles.models import Notification, NotificationPreference
+from articles.permissions import lock_account
 from scheduling.api.bounded_fields import BoundedListField
 from scheduling.api.strict import Strict
-from scheduling.database import database_now
+from scheduling.database import database_now, retried
 
 Kind = Notification.Kind
 
@@ -132,7 +133,9 @@ class NotificationViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, News
     def _respond_with_choice(self) -> Response:
         return self.respond_with(self.request.user.pk)
 
+    @retried
     def _choose(self, values: dict[str, Any]) -> None:
+        lock_account(self.request.user)
         choice = self._choice()
         for name, kinds in values.items():
             setattr(choice, name, sorted(set(kinds)))

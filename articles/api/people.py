@@ -19,7 +19,7 @@ from articles.api.screens import form_errors
 from articles.desk.preferences import PreferencesForm
 from articles.limits import TIME_LENGTH
 from articles.models import Preferences, named
-from articles.permissions import allows
+from articles.permissions import allows, lock_account
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.api.strict import Strict
 from scheduling.database import retried
@@ -116,6 +116,7 @@ class MeView(NewsroomView):
 
     @retried
     def _choose(self, values: dict[str, Any]) -> None:
+        lock_account(self.request.user)
         chosen = self._preferences()
         form = PreferencesForm({"time_zone": chosen.time_zone, "language": chosen.language, **values}, instance=chosen)
         if not form.is_valid():

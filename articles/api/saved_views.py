@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from articles.api.base import NewsroomView
 from articles.api.screens import form_errors
-from articles.desk.articles.saved_views import TOO_LONG, ViewForm, move_view, new_view, plain_query
+from articles.desk.articles.saved_views import TOO_LONG, ViewForm, move_view, plain_query, save_view
 from articles.limits import ADDRESS_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import SavedView
 from scheduling.api.strict import Strict
@@ -78,8 +78,7 @@ class SavedViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         """Only its owner sees it, unless it is shared."""
         form = self.get_serializer(data=request.data)
         form.is_valid(raise_exception=True)
-        view = self._save(new_view(request.user, form.validated_data["query"]), form.validated_data)
-        return self.respond_with(view.pk, status.HTTP_201_CREATED)
+        return self.respond_with(self._save(form.validated_data), status.HTTP_201_CREATED)
 
     @extend_schema(operation_id="desk_views_partial_update", summary="Change a saved view")
     def partial_update(self, request: Request, pk: int) -> Response:
@@ -87,8 +86,7 @@ class SavedViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         view = self.get_object()
         form = self.get_serializer(view, data=request.data, partial=True)
         form.is_valid(raise_exception=True)
-        view.query = form.validated_data.get("query", view.query)
-        self.if_match(view, lambda: self._save(view, form.validated_data))
+        self.if_match(view, lambda: self._save(form.validated_data, pk=view.pk))
         return self.respond_with(pk)
 
     @extend_schema(operation_id="desk_views_destroy", summary="Delete a saved view")
@@ -106,9 +104,11 @@ class SavedViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, NewsroomVie
         self.if_match(view, lambda: move_view(request.user, view.pk, by=values["by"]))
         return self.respond_with(pk)
 
-    def _save(self, view: SavedView, values: dict[str, Any]) -> SavedView:
-        form = ViewForm({"name": view.name, "shared": view.shared, **values}, instance=view)
-        if not form.is_valid():
+    def _save(self, values: dict[str, Any], pk: int | None = None) -> Any:
+        def form_of(view: SavedView) -> ViewForm:
+            return ViewForm({"name": view.name, "shared": view.shared, **values}, instance=view)
+
+        form = save_view(self.request.user, form_of, pk=pk, query=values.get("query"))
+        if form.errors:
             raise ValidationError(form_errors(form))
-        saved: SavedView = form.save()
-        return saved
+        return form.instance.pk

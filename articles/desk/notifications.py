@@ -21,9 +21,9 @@ from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
 from articles.models import Notification, NotificationPreference
-from articles.permissions import reads_articles
+from articles.permissions import lock_account, reads_articles
 from articles.text import format_time
-from scheduling.database import CappedPaginator, database_now
+from scheduling.database import CappedPaginator, database_now, retried
 
 Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,6 +147,11 @@ class NotificationAdmin(ModelAdmin):
     @button(_("Notification preferences"), "choices", "tune")
     def choose(self, request: HttpRequest) -> HttpResponse:
         """Show and save the preferences."""
+        return retried(self._choose)(request) if request.method == "POST" else self._choose(request)
+
+    def _choose(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST":
+            lock_account(request.user)
         choice = NotificationPreference.objects.filter(pk=request.user.pk).first() or NotificationPreference(
             pk=request.user.pk
         )

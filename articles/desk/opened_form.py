@@ -10,6 +10,8 @@ from django.db.models import Model
 from django.http import QueryDict
 from django.utils.translation import gettext
 
+_CHOICES = (forms.MultipleChoiceField, forms.ModelMultipleChoiceField)
+
 
 class OpenedChoices(forms.MultipleHiddenInput):
     """The choices that a form was opened with. An empty one says that there were none."""
@@ -36,7 +38,7 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
         self._is_opened = self.instance.pk is not None and sent
         for field in self.fields.values():
             field.show_hidden_initial = self._is_opened
-            if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
+            if isinstance(field, _CHOICES):
                 field.hidden_widget = OpenedChoices
 
     def _untouched(self) -> set[str]:
@@ -62,8 +64,8 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         """With rows that others have added and removed since."""
         data = super().clean() or self.cleaned_data
-        rows = [name for name in data if isinstance(self.fields[name], forms.ModelMultipleChoiceField)]
-        for name in rows if self.instance.pk is not None else ():
+        chosen = [name for name in data if isinstance(self.fields[name], _CHOICES)]
+        for name in chosen if self.instance.pk is not None else ():
             self._merge(name, data)
         return data
 
@@ -79,12 +81,12 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
         stored, typed = _by_key(self._stored(name) or ()), _by_key(data[name])
         sent = OpenedChoices().value_from_datadict(self.data, self.files, prefixed)
         opened = {*(sent if self._is_opened else stored)}
-        offered = field.queryset.filter(pk__in=(opened & stored.keys()) - typed.keys())
-        removed, added = {str(pk) for pk in offered.values_list("pk", flat=True)}, typed.keys() - opened
+        removed, added = _offered(field, (opened & stored.keys()) - typed.keys()), typed.keys() - opened
         both = stored | typed
         merged = [row for key, row in both.items() if key in added or (key in stored and key not in removed)]
         if typed and not merged:  # which neither user wanted, and may stand for all
-            present = gettext(", ").join(map(str, stored.values())) or gettext("none")
+            names = stored if isinstance(field, forms.ModelMultipleChoiceField) else dict(field.choices)
+            present = gettext(", ").join(str(names.get(key, key)) for key in stored) or gettext("none")
             text = gettext("Another user has changed this since: %(present)s. Choose again, and save.")
             if isinstance(self.data, QueryDict):  # of a page, whose form is opened again
                 self.data = again = self.data.copy()
@@ -94,5 +96,12 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
             data[name] = merged
 
 
-def _by_key(rows: Iterable[Model]) -> dict[str, Model]:
-    return {str(row.pk): row for row in rows}
+def _by_key(chosen: Iterable[Any]) -> dict[str, Any]:
+    return {str(one.pk if isinstance(one, Model) else one): one for one in chosen}
+
+
+def _offered(field: Any, keys: set[str]) -> set[str]:
+    if isinstance(field, forms.ModelMultipleChoiceField):
+        rows: Any = field.queryset
+        return {str(pk) for pk in rows.filter(pk__in=keys).values_list("pk", flat=True)}
+    return {key for key in keys if field.valid_value(key)}

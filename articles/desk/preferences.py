@@ -22,8 +22,9 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from articles.desk.opened_form import OpenedForm
 from articles.models import Preferences
 from articles.notifications import choose_language
+from articles.permissions import lock_account
 from articles.text import format_time_exactly
-from scheduling.database import read_database_clock
+from scheduling.database import read_database_clock, retried
 
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
@@ -65,11 +66,15 @@ class PreferencesAdmin(ModelAdmin):
 
     def mine(self, request: HttpRequest) -> HttpResponse:
         """Show and save the user's settings."""
+        return retried(self._mine)(request) if request.method == "POST" else self._mine(request)
+
+    def _mine(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST":
+            lock_account(request.user)
         preferences = Preferences.objects.filter(pk=request.user.pk).first() or Preferences(pk=request.user.pk)
         form = PreferencesForm(request.POST or None, instance=preferences)
         if request.method == "POST" and form.is_valid():
-            # What is not changed here, such as the language, may be chosen in the menu of another window now.
-            form.save(commit=False).save(update_fields=None if preferences._state.adding else form.changed_data)
+            form.save()
             self.message_user(request, gettext("Your settings are saved."), messages.SUCCESS)
             return redirect("admin:articles_preferences_changelist")
         context = {

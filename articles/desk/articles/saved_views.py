@@ -11,7 +11,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -24,7 +24,7 @@ from articles.desk.articles.filters import PARAMETERS, at_risk, overdue
 from articles.desk.opened_form import OpenedForm
 from articles.limits import VIEW_NAME_LENGTH, VIEW_QUERY_LENGTH
 from articles.models import Article, SavedView, named
-from scheduling.database import lock_by_ids, read_database_clock, retried
+from scheduling.database import duplicates_collide, lock_by_ids, read_database_clock, retried
 
 LIST = "admin:articles_article_changelist"
 TOO_LONG = gettext_lazy("The filters of this list are too long to save as a view.")
@@ -109,13 +109,27 @@ def save(request: HttpRequest) -> HttpResponse:
     if len(query) > VIEW_QUERY_LENGTH:
         messages.error(request, TOO_LONG)
         return redirect(f"{reverse(LIST)}?{query}")
-    view = new_view(user, query)
-    form = ViewForm(request.POST, instance=view)
-    if not form.is_valid():
+    form = save_view(user, lambda view: ViewForm(request.POST, instance=view), query=query)
+    if form.errors:
         return _shown(request, refused=form, query=query)
-    form.save()
-    messages.success(request, _("The view “%s” is saved.") % view)
+    messages.success(request, _("The view “%s” is saved.") % form.instance)
     return redirect(f"{reverse(LIST)}?{query}")
+
+
+@retried
+def save_view(
+    user: Any, form_of: Callable[[SavedView], ViewForm], *, pk: int | None = None, query: str | None = None
+) -> ViewForm:
+    """The form of a new view or of an own one as it is now, which is saved if it has no errors. Raises `Http404`."""
+    view = new_view(user, query or "") if pk is None else lock_by_ids(SavedView, [pk]).first()
+    if view is None or view.owner_id != user.pk:
+        raise Http404
+    view.query = view.query if query is None else query
+    form = form_of(view)
+    if form.is_valid():
+        with duplicates_collide():  # the next attempt finds the other view, and the form says so
+            form.save()
+    return form
 
 
 def manage(request: HttpRequest) -> HttpResponse:
@@ -143,11 +157,11 @@ def _shown(request: HttpRequest, *, refused: ViewForm | None = None, query: str 
 @require_POST
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """Rename, share or unshare an own view."""
-    view = get_object_or_404(SavedView.objects.of(_reader(request)), pk=pk)
-    form = ViewForm(request.POST, instance=view, auto_id=f"view_{view.pk}_%s")
-    if not form.is_valid():
+    form = save_view(
+        _reader(request), lambda view: ViewForm(request.POST, instance=view, auto_id=f"view_{pk}_%s"), pk=pk
+    )
+    if form.errors:
         return _shown(request, refused=form)
-    form.save()
     messages.success(request, _("Saved."))
     return redirect("desk_views")
 

@@ -236,6 +236,22 @@ def test_two_users_who_each_leave_another_channel_do_not_leave_none(client: Clie
     assert [*row.channels.all()] == [second]
 
 
+def test_a_kind_of_event_that_another_user_took_from_a_webhook_stays_away(client: Client) -> None:
+    row = Endpoint.objects.create(url="https://example.org/x", owner=User.objects.get(), secret="x", position=0)
+    kinds = Endpoint.objects.filter(pk=row.pk)
+    kinds.update(kinds=["article.published", "article.scheduled"], hears_newsroom=True)
+    form = opened(client, row)
+    kinds.update(kinds=["article.published"])
+    answer = client.post(address(row), {**form, "kinds": ["article.published", "article.scheduled", "article.updated"]})
+    assert answer.status_code == 302
+    assert kinds.get().kinds == ["article.published", "article.updated"]
+    kinds.update(kinds=[])
+    refused = client.post(
+        address(row), {**form, "kinds": ["article.published"]}
+    )  # without the kind that is gone already
+    assert "Another user has changed this since: none." in refused.text
+
+
 def test_a_channel_that_another_user_deleted_does_not_leave_none(client: Client) -> None:
     first, second = make_channel("First"), make_channel("Second")
     row = Endpoint.objects.create(url="https://example.org/x", owner=User.objects.get(), secret="x", position=0)

@@ -196,8 +196,8 @@ def test_a_form_leaves_what_another_has_changed_since_it_was_opened(client: Clie
     assert stored.description == "Search"
     assert {name: getattr(stored, name) for name in given} == given
     assert stored.channels.get().slug == "politics"
-    client.post(at("change", endpoint), {**opened, "kinds": []})
-    assert Endpoint.objects.get().kinds == []
+    client.post(at("change", endpoint), {**opened, "kinds": []})  # who saw the other kind, and took that away
+    assert Endpoint.objects.get().kinds == [Event.Kind.RETRACTED]
 
 
 @pytest.mark.parametrize("role", Role)
