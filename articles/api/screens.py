@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from copy import copy
 from typing import Any, cast
 
 from django.contrib import admin
@@ -140,17 +139,19 @@ class ScreenViewSet(ListedScreen):
 
 @retried
 def delete_on(screen: Any, request: HttpRequest, row: Model) -> None:
-    """Delete a row as its screen does, unless something keeps it. Raises `InUse` and `NotAllowed`."""
-    row = copy(row)  # whose deletion takes its key away, which another attempt needs
-    if not screen.has_delete_permission(request, row):
+    """Delete a row as it is now, as its screen does, unless something keeps it. Raises `InUse` and `NotAllowed`."""
+    stored: Model | None = screen.lock_row(row.pk)
+    if stored is None:
+        return
+    if not screen.has_delete_permission(request, stored):
         raise NotAllowed
-    _shown, _counts, lacking, protected = screen.get_deleted_objects([row], request)
+    _shown, _counts, lacking, protected = screen.get_deleted_objects([stored], request)
     if protected:
         raise InUse(" ".join(map(str, protected)))
     if lacking:
         raise NotAllowed
     screen.log_deletions(request, type(row)._default_manager.filter(pk=row.pk))
-    screen.delete_model(request, row)
+    screen.delete_model(request, stored)
 
 
 def _key_of(value: Any) -> Any:

@@ -112,10 +112,11 @@ def test_a_right_that_ends_and_a_row_that_goes_at_the_same_time(
 ) -> None:
     """A user who becomes an administrator is no longer changed by one who is none."""
     user, channel = make_user("bob"), make_channel("City")
-    client.force_login(make_user("olga", "change_user", "view_user"))
+    client.force_login(make_user("olga", "change_user", "view_user", "delete_user"))
     with monkeypatch.context() as patched:
         at_the_same_time(patched, lambda: User.objects.filter(pk=user.pk).update(is_superuser=True))
         assert patch(client, f"users/{user.pk}", {"email": "olga@example.org"}) == 403
+        assert client.delete(f"{API}users/{user.pk}/").status_code == 403
     client.force_login(User.objects.get(username="boss"))
     at_the_same_time(monkeypatch, Channel.objects.all().delete)
     assert patch(client, f"channels/{channel.pk}", {"name": "Town"}) == 404
