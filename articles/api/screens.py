@@ -99,7 +99,7 @@ class ScreenViewSet(ListedScreen):
     def _save(self, pk: int | None = None) -> Model:
         """Store what is sent in a new row, or in this one as it is now; as the form of the screen does.
 
-        Each attempt reads the row anew, as a form changes the one that it is given before anything is stored.
+        Each attempt reads the row, as a form changes the one that it is given before anything is stored.
         Raises `NotAllowed`, `Http404`, `ValidationError`, and the errors of the service.
         """
         request, screen, is_new = self.plain_request, self.screen, pk is None
@@ -126,7 +126,7 @@ class ScreenViewSet(ListedScreen):
         stored = self.in_form({name: unchanged[name].value() for name in unchanged.fields})
         values = self.in_form(sent.validated_data)
         for name in values.keys() - unchanged.fields.keys():
-            if row is None or values.pop(name) != _key_of(getattr(row, name)):  # the same may be sent back
+            if row is None or values.pop(name) != _key_of(getattr(row, name)):  # the stored one may be sent
                 raise NotAllowed
         data = stored | values
         hidden = [name for name, field in unchanged.fields.items() if field.show_hidden_initial]
