@@ -58,7 +58,7 @@ OF_OTHER_TARGETS = (
 """Markers of tests that `make test` leaves out."""
 
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
-"""Tests that take longer than an eighth of a second, as `pytest --durations=0 --durations-min=0.12` names them."""
+"""Tests that take longer than a tenth of a second, as `pytest --durations=0 --durations-min=0.1` names them."""
 
 expect.set_options(timeout=PATIENCE * 1000)
 
