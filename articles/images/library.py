@@ -127,7 +127,7 @@ def change_image(image: Image, *, by: Actor, changes: Mapping[str, Any]) -> None
         _require_approval(image, by)
         _check_words(image)
     _set_values(image, before)
-    if seen and needs_second_person() and _is_read(image, seen.keys()):
+    if needs_second_person() and _is_read(image, seen.keys()):
         propose(image, seen, name=image.title, by=by)
         changes = {name: value for name, value in changes.items() if name not in SEEN_FIELDS}
     else:

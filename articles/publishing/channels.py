@@ -31,8 +31,7 @@ def save_channel(channel: Channel, *, by: Actor) -> None:
         setattr(shown, name, getattr(stored, name))
     shown.save()
     channel.pk = shown.pk
-    if values:
-        propose(shown, values, name=shown.name, by=by)
+    propose(shown, values, name=shown.name, by=by)
 
 
 def _proposed(channel: Channel, stored: Channel) -> dict[str, Any]:

@@ -31,8 +31,7 @@ def rename_tag(tag: Tag, *, name: str, slug: str, by: Actor) -> None:
     # What is not changed stays as it is proposed, too.
     values = {name: value for name, value in given.items() if value != getattr(stored, name)}
     if needs_second_person() and not _is_free(stored):
-        if values:
-            propose(stored, values, name=stored.name, by=by)
+        propose(stored, values, name=stored.name, by=by)
     else:
         _rename(tag, given, by, old_name=stored.name)
 

@@ -76,8 +76,11 @@ def needs_second_person() -> bool:
 def propose(row: Any, values: Values, *, name: str, by: Actor, written_by: Collection[int] = ()) -> None:
     """Store a change of a locked object for another person to approve, who is none of those who have `written_by` it.
 
-    It is added to one that waits already. Values that are those of the object leave it, and an empty change is deleted.
+    It is added to one that waits already, which stays as it is without values. Values that are those of the object
+    leave it, and an empty change is deleted.
     """
+    if not values:
+        return
     kind = _kind(row)
     change = ProposedChange.objects.select_for_update().of(kind, row.pk).first()
     change = change or ProposedChange(subject=kind, subject_id=str(row.pk))
