@@ -33,9 +33,8 @@ class PolicyForm(forms.Form):
     )
 
     def clean_machine(self) -> str:
-        """The choice."""
-        is_opened = self.add_initial_prefix("machine") in self.data
-        return str(self.cleaned_data["machine"] if "machine" in self.changed_data or not is_opened else _stored())
+        """The choice, or the stored one."""
+        return str(self.cleaned_data["machine"] if "machine" in self.changed_data else _stored())
 
 
 @admin.register(ReviewPolicy)
