@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import wraps
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -23,6 +24,7 @@ from articles.desk.opened_form import OpenedForm
 from articles.desk.typed import gone_page, typed_in
 from articles.exceptions import ArticleError
 from articles.limits import MOST_WORDS, PALETTE_LENGTH
+from articles.permissions import lock_account
 from scheduling.database import COUNT_LIMIT, CappedPaginator, duplicates_collide, in_any, lock_by_ids, retried
 
 
@@ -146,6 +148,8 @@ class RetriedScreens(SearchedScreens):
         try:
             return super().changelist_view(request, extra_context)
         except ArticleError as refusal:
+            if request.method != "POST":  # it would lead to itself
+                raise
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(request.get_full_path())
 
@@ -193,6 +197,20 @@ class RetriedScreens(SearchedScreens):
         except ArticleError as refusal:
             self.message_user(request, str(refusal), messages.ERROR)
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+
+def one_at_a_time(view: Callable[[Any, HttpRequest], HttpResponse]) -> Callable[[Any, HttpRequest], HttpResponse]:
+    """Decorator of a view of what each user has once: of two windows that save it, one waits for the other."""
+
+    def locked(admin: Any, request: HttpRequest) -> HttpResponse:
+        lock_account(request.user)
+        return view(admin, request)
+
+    @wraps(view)
+    def run(admin: Any, request: HttpRequest) -> HttpResponse:
+        return retried(locked)(admin, request) if request.method == "POST" else view(admin, request)
+
+    return run
 
 
 def retried_view(view: Callable[..., Any], request: HttpRequest, *arguments: Any) -> Callable[[], Any]:

@@ -20,10 +20,11 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 from unfold.widgets import CHECKBOX_CLASSES
 
+from articles.desk.bounded import one_at_a_time
 from articles.models import Notification, NotificationPreference
-from articles.permissions import lock_account, reads_articles
+from articles.permissions import reads_articles
 from articles.text import format_time
-from scheduling.database import CappedPaginator, database_now, retried
+from scheduling.database import CappedPaginator, database_now
 
 Kind = Notification.Kind
 F = TypeVar("F", bound=Callable[..., Any])
@@ -145,13 +146,9 @@ class NotificationAdmin(ModelAdmin):
         return redirect("admin:articles_notification_changelist")
 
     @button(_("Notification preferences"), "choices", "tune")
+    @one_at_a_time
     def choose(self, request: HttpRequest) -> HttpResponse:
         """Show and save the preferences."""
-        return retried(self._choose)(request) if request.method == "POST" else self._choose(request)
-
-    def _choose(self, request: HttpRequest) -> HttpResponse:
-        if request.method == "POST":
-            lock_account(request.user)
         choice = NotificationPreference.objects.filter(pk=request.user.pk).first() or NotificationPreference(
             pk=request.user.pk
         )

@@ -19,12 +19,12 @@ from django.views.i18n import set_language
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from articles.desk.bounded import one_at_a_time
 from articles.desk.opened_form import OpenedForm
 from articles.models import Preferences
 from articles.notifications import choose_language
-from articles.permissions import lock_account
 from articles.text import format_time_exactly
-from scheduling.database import read_database_clock, retried
+from scheduling.database import read_database_clock
 
 _NO_PLACES = ("Etc/", "SystemV/", "US/", "posix/", "right/")
 
@@ -64,13 +64,9 @@ class PreferencesAdmin(ModelAdmin):
             path("language/", view(require_POST(self.speak)), name="articles_preferences_language"),
         ]
 
+    @one_at_a_time
     def mine(self, request: HttpRequest) -> HttpResponse:
         """Show and save the user's settings."""
-        return retried(self._mine)(request) if request.method == "POST" else self._mine(request)
-
-    def _mine(self, request: HttpRequest) -> HttpResponse:
-        if request.method == "POST":
-            lock_account(request.user)
         preferences = Preferences.objects.filter(pk=request.user.pk).first() or Preferences(pk=request.user.pk)
         form = PreferencesForm(request.POST or None, instance=preferences)
         if request.method == "POST" and form.is_valid():
