@@ -28,8 +28,8 @@ class OpenedChoices(forms.MultipleHiddenInput):
 class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
     """A form with what it was opened with: what was not touched in it stays as others have left it since.
 
-    Of rows that are chosen, such as the roles of a user, those are added and removed that were here. What was sent
-    without the hidden fields, as by programs, is compared with what is stored.
+    Of several choices, such as the roles of a user, those are added and removed that were here. What was sent without
+    the hidden fields, as by programs, is compared with what is stored.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -62,7 +62,7 @@ class OpenedForm(forms.ModelForm):  # type: ignore[type-arg]
             del self.errors[name]
 
     def clean(self) -> dict[str, Any]:
-        """With rows that others have added and removed since."""
+        """With the choices that others have added and removed since."""
         data = super().clean() or self.cleaned_data
         chosen = [name for name in data if isinstance(self.fields[name], _CHOICES)]
         for name in chosen if self.instance.pk is not None else ():
