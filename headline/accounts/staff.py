@@ -44,7 +44,7 @@ from headline.accounts.second_factor import has_second_factor, is_required, remo
 from headline.accounts.sessions import end_sessions, sessions_of
 from headline.accounts.single_sign_on import is_linked, unlink
 from headline.api.models import is_service_account
-from scheduling.database import retried
+from scheduling.database import lock_by_ids, retried
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -324,7 +324,7 @@ class StaffAdmin(UserAdmin, RightsAdmin):  # type: ignore[type-arg,misc]
         """Deactivate them, in one transaction, unless they are the last administrators."""
         if are_last_administrators(*users):
             return False
-        for user in users:
+        for user in lock_by_ids(User, [user.pk for user in users]):  # none that has just been deleted
             user.is_active = False
             user.save(update_fields=["is_active"])
             self.log_change(request, user, [{"changed": {"fields": ["Active"]}}])

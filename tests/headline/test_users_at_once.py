@@ -89,6 +89,21 @@ def test_who_uses_a_link_for_a_password_stays_deactivated(bob: User, monkeypatch
     assert is_out_with_the_new_password(bob)
 
 
+def test_of_two_users_the_one_who_is_not_deleted_is_deactivated(
+    boss: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_user("other")
+
+    def delete_first(*_users: User) -> bool:
+        User.objects.filter(pk=other.pk).delete()
+        return False
+
+    monkeypatch.setattr("headline.accounts.staff.are_last_administrators", delete_first)
+    sent = {"action": "delete_selected", "_selected_action": [bob.pk, other.pk], "deactivate": "1"}
+    assert client_of(boss).post("/admin/auth/user/", sent).status_code == 302
+    assert not User.objects.get(pk=bob.pk).is_active
+
+
 def api_takes(account: ServiceAccount, boss: User, role: Group) -> Callable[[], Any]:
     address = f"/api/v1/desk/service-accounts/{account.pk}/"
     return lambda: client_of(boss).patch(address, {"roles": [role.name]}, content_type="application/json")
