@@ -36,10 +36,16 @@ class ArticleError(Exception):
         return str(self.message)
 
 
-class ArticleGone(ArticleError):
-    """The article was deleted in the meantime."""
+class Gone(ArticleError):
+    """What is to be changed was deleted in the meantime."""
 
     code = "gone"
+    message = _("It does not exist any more.")
+
+
+class ArticleGone(Gone):
+    """The article was deleted in the meantime."""
+
     message = _("The article has been deleted.")
 
 
@@ -223,7 +229,7 @@ class SensitiveText(ArticleError):
     message = _("This text contains a sensitive word.")
 
 
-class ChangeGone(ArticleError):
+class ChangeGone(Gone):
     """A proposed change has been decided, or its object deleted."""
 
     code = "change_gone"
@@ -244,7 +250,7 @@ class TooLong(ArticleError):
     message = _("The text is too long.")
 
 
-class RevisionGone(ArticleError):
+class RevisionGone(Gone):
     """The article has no such revision."""
 
     code = "no_such_revision"
@@ -258,7 +264,7 @@ class NotEditable(ArticleError):
     message = _("This cannot be edited.")
 
 
-class NoteGone(ArticleError):
+class NoteGone(Gone):
     """The note was deleted in the meantime."""
 
     code = "note_gone"
@@ -328,7 +334,7 @@ class PixelsUsedUp(ArticleError):
         self.retry_after = ceil(wait.total_seconds())
 
 
-class ImageGone(ArticleError):
+class ImageGone(Gone):
     """The image was deleted in the meantime."""
 
     code = "image_gone"

@@ -185,7 +185,17 @@ class EndpointAdmin(RetriedScreens):
         """The URLs of webhooks, before the default ones."""
 
         def at(route: str, view: Callable[..., HttpResponse], name: str) -> URLPattern:
-            shown = self.admin_site.admin_view(require_POST(view))
+            def run(request: HttpRequest, pk: int) -> HttpResponse:
+                if not self.has_change_permission(request):
+                    raise PermissionDenied
+                endpoint = get_object_or_404(Endpoint, pk=pk)
+                try:
+                    return view(request, endpoint)
+                except ArticleError as refusal:
+                    self.message_user(request, str(refusal), messages.ERROR)
+                    return _back_to(endpoint)
+
+            shown = self.admin_site.admin_view(require_POST(run))
             return path(f"<int:pk>/{route}/", shown, name=f"articles_endpoint_{name}")
 
         own = [
@@ -196,31 +206,24 @@ class EndpointAdmin(RetriedScreens):
         ]
         return [*own, *super().get_urls()]
 
-    def test(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def test(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         """Send a test message."""
-        endpoint = self._endpoint(request, pk)
-        try:
-            send_test(endpoint, by=request.user)
-            self.message_user(request, gettext("A test message is on its way; reload the page to see the answer."))
-        except ArticleError as refusal:
-            self.message_user(request, str(refusal), messages.ERROR)
+        send_test(endpoint, by=request.user)
+        self.message_user(request, gettext("A test message is on its way; reload the page to see the answer."))
         return _back_to(endpoint)
 
-    def rotate(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def rotate(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         """Give it a new secret, and show that."""
-        endpoint = self._endpoint(request, pk)
         rotate_secret(endpoint, by=request.user)
         return self._secret(request, endpoint)
 
-    def pause(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def pause(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         """Pause it, or go on, as the button said."""
-        endpoint = self._endpoint(request, pk)
         set_enabled(endpoint, request.POST.get("enabled") == "1", by=request.user)
         return _back_to(endpoint)
 
-    def replay(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def replay(self, request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
         """Send a delivery again, or all since a time."""
-        endpoint = self._endpoint(request, pk)
         if "delivery" in request.POST:
             count = replay(endpoint, [number_or_zero(request.POST["delivery"])], by=request.user)
         else:
@@ -283,11 +286,6 @@ class EndpointAdmin(RetriedScreens):
             "is_rotated": bool(endpoint.old_secret),
         }
         return TemplateResponse(request, "articles/desk/webhooks/secret.html", context)
-
-    def _endpoint(self, request: HttpRequest, pk: int) -> Endpoint:
-        if not self.has_change_permission(request):
-            raise PermissionDenied
-        return get_object_or_404(Endpoint, pk=pk)
 
 
 def state_of(endpoint: Endpoint) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_beside
 from articles.distribution import catch_up
-from articles.exceptions import ArticleError
+from articles.exceptions import ArticleError, Gone
 from articles.limits import MOST_ENDPOINTS, MOST_REPLAYED
 from articles.models import NEWSROOM_KINDS, ROTATION, Channel, Delivery, Endpoint, Event
 from articles.permissions import require
@@ -107,9 +107,9 @@ def _send_waiting(endpoint: Endpoint) -> None:
 
 @retried
 def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
-    """Pause it, or go on with what has waited. Raises `NotAllowed`."""
+    """Pause it, or go on with what has waited. Raises `NotAllowed` and `Gone`."""
     require(MANAGE, by)
-    locked = lock_by_ids(Endpoint, [endpoint.pk]).get()
+    locked = _lock(endpoint)
     locked.enabled = enabled
     _forget_failures(locked)
     locked.save(update_fields=["enabled", *_HEALTH])
@@ -121,12 +121,12 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
 
 @retried
 def rotate_secret(endpoint: Endpoint, *, by: Actor) -> None:
-    """Give it a new secret; for a day messages are signed with both. Raises `NotAllowed`.
+    """Give it a new secret; for a day messages are signed with both. Raises `NotAllowed` and `Gone`.
 
     Once in a minute: a second click would end the secret that its receiver knows.
     """
     require(MANAGE, by)
-    locked, now = lock_by_ids(Endpoint, [endpoint.pk]).get(), read_database_clock()
+    locked, now = _lock(endpoint), read_database_clock()
     until = locked.old_secret_until
     if until is None or not now + ROTATION - _REPEATED_WITHIN < until <= now + ROTATION:
         locked.old_secret, locked.old_secret_until = locked.secret, now + ROTATION
@@ -156,9 +156,9 @@ def pause_without(channel_id: int) -> None:
 
 @retried
 def send_test(endpoint: Endpoint, *, by: Actor) -> Delivery:
-    """Have a worker send a test message at once. Raises `NotAllowed` and `EndpointPaused`."""
+    """Have a worker send a test message at once. Raises `NotAllowed`, `Gone` and `EndpointPaused`."""
     require(MANAGE, by)
-    if not endpoint.enabled:
+    if not _lock(endpoint).enabled:
         raise EndpointPaused
     _record(Action.TEST_WEBHOOK, endpoint, by)
     return Delivery.objects.create(endpoint=endpoint, due_at=read_database_clock())
@@ -176,8 +176,12 @@ def replay(endpoint: Endpoint, delivery_ids: Collection[int], *, by: Actor) -> i
 
 @retried
 def replay_since(endpoint: Endpoint, since: datetime, *, by: Actor) -> int:
-    """Send again what happened since an instant, also from before the webhook; the first thousands. The number."""
+    """Send again what happened since an instant, also from before the webhook; the first thousands. The number.
+
+    Raises `NotAllowed` and `Gone`.
+    """
     require(MANAGE, by)
+    _lock(endpoint)
     now = read_database_clock()
     past = Event.objects.filter(seq__lte=endpoint.position, numbered_at__gte=since).order_by("seq")[:MOST_REPLAYED]
     events = wanted(endpoint, list(past))
@@ -187,6 +191,14 @@ def replay_since(endpoint: Endpoint, since: datetime, *, by: Actor) -> int:
     again.update(state=Delivery.State.PENDING, attempts=0, due_at=now)
     _record(Action.REPLAY_WEBHOOK, endpoint, by, count=len(ids), since=since.isoformat())
     return len(ids)
+
+
+def _lock(endpoint: Endpoint) -> Endpoint:
+    """The row, locked until the end of the transaction. Raises `Gone`."""
+    locked = lock_by_ids(Endpoint, [endpoint.pk]).first()
+    if locked is None:
+        raise Gone
+    return locked
 
 
 def _record(action: str, endpoint: Endpoint, by: Actor, **details: object) -> None:

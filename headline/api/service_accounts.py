@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Actor
-from articles.exceptions import ArticleError, NotAllowed
+from articles.exceptions import ArticleError, Gone, NotAllowed
 from articles.permissions import require
 from headline.accounts.staff import givable, may_administer
 from headline.api.models import ServiceAccount, is_service_account
@@ -49,9 +49,12 @@ def change_service_account(
     roles: Collection[Group] | None = None,
     is_active: bool | None = None,
 ) -> None:
-    """Change what is given; a deactivated account loses its tokens. Raises `NotAllowed`."""
-    account.user = lock_by_ids(User, [account.user_id]).get()
-    require_administration(account.user, by)
+    """Change what is given; a deactivated account loses its tokens. Raises `NotAllowed` and `Gone`."""
+    user = lock_by_ids(User, [account.user_id]).first()
+    if user is None:
+        raise Gone
+    account.user = user
+    require_administration(user, by)
     if roles is not None:
         _require_roles(roles, by)
         account.user.groups.set(roles)

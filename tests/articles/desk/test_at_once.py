@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection, transaction
 from django.test import Client
 
-from articles.models import CalendarFeed, ReviewPolicy, ReviewStage, SavedView
+from articles.models import CalendarFeed, Endpoint, ReviewPolicy, ReviewStage, SavedView
 from articles.review import StageChoice, choose_policy, choose_stages
 from headline.api.models import ApiToken, Scope
 from headline.api.service_accounts import change_service_account, create_service_account
@@ -19,6 +19,7 @@ from tests.articles.factories import make_user
 from tests.articles.open_forms import sent_by
 from tests.articles.publishing.test_races import together
 from tests.articles.releases.test_races import someone_waits
+from tests.articles.webhooks.receivers import make_endpoint
 from tests.harness import PATIENCE, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -167,3 +168,28 @@ def test_two_programs_of_one_name_are_one(boss: User) -> None:
         return lambda: client.post(f"{API}service-accounts/", sent, content_type="application/json").status_code
 
     assert sorted(together(add(desk(boss)), add(desk(boss)))) == [201, 400]
+
+
+@pytest.mark.parametrize(
+    ("button", "sent"),
+    [("rotate", {}), ("pause", {"enabled": "0"}), ("test", {}), ("replay", {"since": "2026-01-02T03:04"})],
+)
+def test_a_button_of_a_webhook_that_is_being_deleted_says_so(boss: User, button: str, sent: dict[str, str]) -> None:
+    endpoint, client = make_endpoint("https://example.com/"), desk(boss)
+    address = f"/admin/articles/endpoint/{endpoint.pk}/{button}/"
+    answer = while_it_waits(
+        lambda: Endpoint.objects.get(pk=endpoint.pk).delete(), lambda: client.post(address, sent, follow=True)
+    )
+    assert answer.status_code == 200
+    assert "It does not exist any more." in answer.text
+
+
+def test_a_program_that_is_being_deleted_is_not_found(boss: User) -> None:
+    account = create_service_account(name="robot", purpose="", roles=[Group.objects.create(name="Night")], by=boss)
+    client = desk(boss)
+
+    def rename() -> int:
+        address, sent = f"{API}service-accounts/{account.pk}/", {"purpose": "Agency"}
+        return client.patch(address, sent, content_type="application/json").status_code
+
+    assert while_it_waits(lambda: User.objects.get(username="robot").delete(), rename) == 404
