@@ -28,7 +28,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 export PYTHONUNBUFFERED := 1
 
 .NOTPARALLEL:
-.PHONY: help run test test-fast lint bench bench-short chaos recovery overload attacks mutants fuzz previews growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
+.PHONY: help run test thorough test-fast lint bench bench-short chaos recovery overload attacks mutants fuzz previews growth model clusters alerts databases upgrades screens replay bare api-check lock sbom clean packages
 
 help:  ## this list
 	@sed -n -e 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' -e 's/^#: \(.*\)/\n\1/p' $(MAKEFILE_LIST) | expand -t 18
@@ -45,6 +45,9 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 
 test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5
+
+thorough: packages .venv/test  ## what `make test` tries in short, in all cases, roles, faults and windows
+	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5 -m thorough
 
 test-fast: .venv/test  ## tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them; says its time
 	@TEST_DATABASE=sqlite $(BIN)/pytest $(NO_HANGS) --numprocesses 2 -m "not slow" $(TESTS)

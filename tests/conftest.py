@@ -54,6 +54,7 @@ OF_OTHER_TARGETS = (
     "model",
     "upgrades",
     "attacks",
+    "thorough",
 )
 """Markers of tests that `make test` leaves out."""
 

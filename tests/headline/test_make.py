@@ -24,6 +24,7 @@ def test_make_alone_lists_every_command_by_purpose() -> None:
         "help",
         "run",
         "test",
+        "thorough",
         "test-fast",
         "lint",
         "bench",
