@@ -48,6 +48,7 @@ test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; ins
 
 thorough: packages .venv/test  ## what `make test` tries in short, in all cases, roles, faults and windows
 	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5 -m thorough
+	@DRAWN_INPUTS=50 $(BIN)/pytest $(NO_HANGS) --numprocesses 3 $(addsuffix /test_model.py,tests/articles/publishing tests/articles/releases tests/scheduling)
 
 test-fast: .venv/test  ## tests without servers, processes and browsers, on SQLite; TESTS=path runs some of them; says its time
 	@TEST_DATABASE=sqlite $(BIN)/pytest $(NO_HANGS) --numprocesses 2 -m "not slow" $(TESTS)

@@ -13,7 +13,7 @@ from random import Random
 from time import thread_time
 from typing import NamedTuple
 
-INPUTS = int(os.environ.get("GROWTH_INPUTS", "250"))
+INPUTS = int(os.environ.get("GROWTH_INPUTS", "100"))
 
 LONGEST = 3
 """Tokens in a unit."""

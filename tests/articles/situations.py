@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 
 from articles import publishing, releases
@@ -22,6 +23,12 @@ from tests.articles.factories import APPROVED, EARLY, approve, make_article, mak
 
 Status = Article.Status
 HOUR = timedelta(hours=1)
+
+
+with_and_without_worker = pytest.mark.parametrize(
+    "has_run", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["no worker", "worker"]
+)
+"""With one, the rows say what the clock alone says without; `test_walk_by_clock.py` tries both in short."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -43,6 +43,12 @@ OF_STAFF = PUBLIC | {
 
 ROLES = [role.value for role in Role]
 KINDS = ("stranger", "reader", "staff", *ROLES)
+MAIN_KINDS = ("stranger", "staff", Role.AUTHOR.value)
+
+
+def each(kinds: Iterable[str], main: Container[str] = MAIN_KINDS) -> list[Any]:
+    """The kinds of users; `make thorough` tries the others than the main ones."""
+    return [kind if kind in main else pytest.param(kind, marks=pytest.mark.thorough) for kind in kinds]
 
 
 @pytest.fixture
@@ -112,7 +118,7 @@ def rows() -> dict[str, Any]:
     return {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in kept}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", each(KINDS))
 def test_every_address_is_refused_to_those_without_a_role(newsroom: Article, kind: str) -> None:
     asked = addresses(newsroom)
     assert {"desk_proposed_changes", "desk_approve_change", "desk-proposed-change-list"} <= asked.keys()
@@ -124,7 +130,7 @@ def test_every_address_is_refused_to_those_without_a_role(newsroom: Article, kin
     assert ("desk_proposed_changes" in opened) == (kind in ROLES)
 
 
-@pytest.mark.parametrize("kind", ["stranger", "reader", "staff"])
+@pytest.mark.parametrize("kind", each(["stranger", "reader", "staff"], ["staff"]))
 def test_no_address_changes_anything_for_those_without_a_role(newsroom: Article, kind: str) -> None:
     asked = addresses(newsroom)
     client, before = client_of(user_of(kind)), rows()

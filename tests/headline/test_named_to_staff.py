@@ -144,7 +144,7 @@ def _others() -> list[str]:
     return [codename for app, codename in rows if f"{app}.{codename}" not in SEES_ARTICLES]
 
 
-@pytest.mark.parametrize("rights", ["none", "all others"])
+@pytest.mark.parametrize("rights", [pytest.param("none", marks=pytest.mark.thorough), "all others"])
 def test_no_page_names_an_article_to_staff_who_may_not_see_it(marked: Article, rights: str) -> None:
     nosy = make_user("nosy", *(_others() if rights == "all others" else ()))
     desk = Client()
@@ -153,6 +153,7 @@ def test_no_page_names_an_article_to_staff_who_may_not_see_it(marked: Article, r
     assert _shown(desk) == []
 
 
+@pytest.mark.thorough
 def test_no_page_names_an_article_to_a_user_who_has_lost_the_role(marked: Article) -> None:
     """With notifications about it, a bulk action to confirm and one that was refused."""
     chief = User.objects.get(username="chief")

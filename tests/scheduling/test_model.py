@@ -16,6 +16,7 @@ from scheduling.exceptions import LeaseLost, TaskNotPending
 from scheduling.models import TaskInfo, TaskInfoLog
 from scheduling.queues import DelayQueue, get_queue
 from scheduling.services import add_task, cancel_key, complete_task, poll, refresh, reschedule_task, run_due, sweep
+from tests.drawn import INPUTS
 from tests.scheduling.conftest import TYPE, Notes, Travel
 
 OUTSIDE = "outside.print"
@@ -150,7 +151,9 @@ class Newsroom:
 
 
 @hypothesis_settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=INPUTS or 12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(script=st.lists(steps, min_size=5, max_size=30))
 @example(script=[("add", TYPE, "a", 0), ("wait", 2), ("crash",), ("run",)])

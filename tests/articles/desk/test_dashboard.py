@@ -33,7 +33,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
-from tests.articles.situations import SITUATIONS, Situation, failing_release, run_worker
+from tests.articles.situations import SITUATIONS, Situation, failing_release, run_worker, with_and_without_worker
 from tests.conftest import StartManage
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +107,7 @@ def test_an_update_and_a_release_have_the_time_from_which_readers_saw_them(build
 
 
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
-@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
 def test_attention_is_drawn_to_what_readers_miss_and_to_nothing_else(
     build: Callable[[datetime], Situation], has_run: bool, seconds: int

@@ -175,6 +175,7 @@ def intercepted(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]) -
         yield
 
 
+@pytest.mark.thorough
 def test_a_migration_that_was_interrupted_at_any_statement_can_be_run_again(old: Any) -> None:
     fill(old)
     before = schema()

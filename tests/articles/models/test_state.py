@@ -11,7 +11,7 @@ from articles.models import Article, State, in_states, state_at, with_releases
 from articles.releases import as_due
 from scheduling.database import read_database_clock
 from tests.articles.factories import soon
-from tests.articles.situations import SITUATIONS, Situation, run_worker
+from tests.articles.situations import SITUATIONS, Situation, run_worker, with_and_without_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +25,7 @@ def live_headlines() -> list[str]:
 
 
 @every
-@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@with_and_without_worker
 @pytest.mark.parametrize("seconds", [-1, 60], ids=["after", "before"])
 def test_one_state_is_given_by_function_and_query(build: Build, has_run: bool, seconds: int) -> None:
     situation = build(soon(seconds=seconds))

@@ -22,6 +22,7 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import refresh, run_due
 from tests.articles.factories import make_article, make_editor, make_user
+from tests.drawn import INPUTS
 from tests.scheduling.conftest import (
     Travel,
     travel as travel,  # a fixture
@@ -546,7 +547,9 @@ class Newsroom:
 
 
 @hypothesis_settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=INPUTS or 4,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @each_story
 @example(

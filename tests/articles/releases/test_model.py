@@ -19,6 +19,7 @@ from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo
 from scheduling.services import refresh, run_due
 from tests.articles.factories import APPROVED, approve, make_article, make_editor
+from tests.drawn import INPUTS
 from tests.scheduling.conftest import (
     Travel,
     travel as travel,  # a fixture
@@ -142,7 +143,9 @@ class Newsroom:
 
 
 @hypothesis_settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=INPUTS or 4,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(script=st.lists(transitions, min_size=8, max_size=30))
 @pytest.mark.django_db(transaction=True)

@@ -29,7 +29,7 @@ from tests.articles.factories import (
     publish_tasks,
     soon,
 )
-from tests.articles.situations import SITUATIONS, Situation, run_worker
+from tests.articles.situations import SITUATIONS, Situation, run_worker, with_and_without_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +106,7 @@ def test_a_release_that_is_out_says_how_late_it_was(desk: Client) -> None:
 
 
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
-@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
 def test_entries_follow_what_readers_see_and_miss(
     desk: Client, build: Callable[[datetime], Situation], has_run: bool, seconds: int

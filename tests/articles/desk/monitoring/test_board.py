@@ -27,7 +27,7 @@ from tests.articles.factories import (
     make_user,
     soon,
 )
-from tests.articles.situations import SITUATIONS, Situation, failing_release, run_worker
+from tests.articles.situations import SITUATIONS, Situation, failing_release, run_worker, with_and_without_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -89,7 +89,7 @@ def test_every_article_is_in_the_column_of_its_status_by_the_clock(desk: Client)
 
 
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
-@pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
+@with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
 def test_cards_follow_what_readers_see_and_what_they_miss_is_red(
     desk: Client, build: Callable[[datetime], Situation], has_run: bool, seconds: int
