@@ -127,6 +127,11 @@ def take(page: Page, transition: str) -> None:
         press(page.locator("#confirm button"))
 
 
+def come_back(page: Page) -> None:
+    """Simulate a return from another window, at which a page saves and looks for news at once."""
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+
+
 def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:
     """Type a time, as a clock in `zone` shows it."""
     page.locator(f"input[name={name}]").fill(f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%S}")

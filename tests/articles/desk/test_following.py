@@ -16,7 +16,7 @@ from articles.desk.following import LATEST, SETTLING, SOONEST, next_change
 from articles.models import Article, Channel, Release
 from articles.releases import publish_release_now, schedule_release
 from articles.roles import Role
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import come_back, sign_in
 from tests.articles.desk.editor.test_state import followed
 from tests.articles.factories import (
     APPROVED,
@@ -32,6 +32,8 @@ from tests.conftest import StartManage
 
 NOW = datetime(2026, 11, 26, 1, 57, 14, tzinfo=UTC)
 CALENDAR = "/admin/calendar/?view=day"
+SHORTLY = 3
+"""Seconds ahead to which a time is moved once the page is open: it knows the time before that is over."""
 
 
 def seconds(number: float) -> timedelta:
@@ -100,12 +102,14 @@ def test_the_open_page_of_a_release_learns_that_it_was_published(page: Page, sta
     editor = make_editor()
     start_manage("poll", "--forever")
     release = make_release(make_article("Budget", status=APPROVED), by=editor)
-    due(release, by=editor, moment=soon(seconds=15))
+    due(release, by=editor, moment=soon(hours=1))
     sign_in(page)
     page.goto(release_address(release))
     expect(page.get_by_role("timer")).to_contain_text("sec")
     page.evaluate("window.wasHere = true")
     page.get_by_text("Activity").click()
+    due(release, by=editor, moment=soon(seconds=SHORTLY))
+    come_back(page)
     expect(page.locator("#state")).to_contain_text("Published on")
     expect(page.locator("[data-part=state]")).to_contain_text("Published")
     expect(page.get_by_role("status").filter(has_text="Published on")).to_be_attached()
@@ -122,17 +126,20 @@ def test_an_overdue_release_says_so_and_what_is_typed_stays(page: Page) -> None:
     editor = make_editor()
     article = make_article("Budget")
     release = make_release(article, by=editor)
-    due(release, by=editor, moment=soon(seconds=12))
+    due(release, by=editor, moment=soon(hours=1))
     sign_in(page)
     page.goto(release_address(release))
     typed = page.locator("[data-part=schedule] [data-wall-time]")
     typed.fill("2031-01-01 07:00")
+    due(release, by=editor, moment=soon(seconds=SHORTLY))
+    come_back(page)
     expect(page.locator("#state")).to_contain_text("No worker has started it yet.")
     expect(typed).to_have_value("2031-01-01 07:00")
     expect(typed).to_be_focused()
     Release.objects.update(publish_at=soon(hours=1))
     Article.objects.update(status=APPROVED)
     publish_release_now(release, by=editor)
+    come_back(page)
     expect(page.locator("#state")).to_contain_text("Published on")
     expect(typed).to_have_value("2031-01-01 07:00")
 
@@ -155,7 +162,7 @@ def test_asking_for_the_state_of_a_text_in_review_claims_nothing(db: None) -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_the_open_review_page_learns_that_the_time_has_passed_and_that_another_has_decided(page: Page) -> None:
-    article = make_article("Bridge", status=Article.Status.MANUAL_REVIEW, publish_at=soon(seconds=12))
+    article = make_article("Bridge", status=Article.Status.MANUAL_REVIEW, publish_at=soon(hours=1))
     nadia = make_member(Role.REVIEWER, "nadia")
     sign_in(page, "nadia")
     page.goto(review_address(article))
@@ -163,8 +170,11 @@ def test_the_open_review_page_learns_that_the_time_has_passed_and_that_another_h
     feedback.fill("Which bridge?")
     planned = page.locator("[data-part=planned]")
     expect(planned).to_contain_text("once it is approved")
+    Article.objects.update(publish_at=soon(seconds=SHORTLY))
+    come_back(page)
     expect(planned).to_contain_text("Goes live as soon as it is approved")
     publishing.reject(article, by=nadia, reason="No.")
+    come_back(page)
     expect(planned).to_contain_text("This article no longer needs review.")
     expect(feedback).to_have_value("Which bridge?")
     expect(feedback).to_be_focused()
@@ -203,37 +213,43 @@ def test_a_calendar_awaits_what_becomes_of_a_release(db: None) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_open_calendar_learns_what_went_live_and_its_line_moves(page: Page) -> None:
-    make_editor()
+    editor = make_editor()
     channel: Channel = make_channel()
-    article = make_article("Bridge", status=APPROVED, publish_at=soon(seconds=15), channel=channel)
-    later = make_article("Ferry", status=APPROVED, publish_at=soon(seconds=16), channel=channel)
+    article = make_article("Bridge", status=APPROVED, publish_at=soon(minutes=1), channel=channel)
+    later = make_article("Ferry", status=APPROVED, publish_at=soon(minutes=1), channel=channel)
     sign_in(page)
     page.goto(CALENDAR)
     bridge, ferry = (page.locator(".entry", has_text=title) for title in ("Bridge", "Ferry"))
     expect(bridge).to_contain_text("Goes live")
     ferry.locator(".entry-link").focus()
+    publishing.schedule(article, publish_at=soon(seconds=SHORTLY), by=editor)
+    publishing.schedule(later, publish_at=soon(seconds=SHORTLY + 1), by=editor)
+    come_back(page)
     expect(bridge).to_contain_text("Went live")
     expect(ferry).to_contain_text("Went live")
     expect(ferry.locator(".entry-link")).to_be_focused()
     after = "line => Boolean(line.compareDocumentPosition(document.activeElement) & Node.DOCUMENT_POSITION_PRECEDING)"
     assert page.locator("#now").evaluate(after), "the line of the present time is below what happened"
     expect(bridge.locator(".grip")).to_have_count(0)
-    publishing.unpublish(article, by=User.objects.get())
-    publishing.unpublish(later, by=User.objects.get())
+    publishing.unpublish(article, by=editor)
+    publishing.unpublish(later, by=editor)
+    come_back(page)
     expect(bridge).to_have_count(0)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_entry_that_is_being_moved_is_not_replaced_under_the_hand(page: Page) -> None:
-    make_editor()
+    editor = make_editor()
     make_article("Bridge", publish_at=soon(seconds=-1))
-    moment = soon(seconds=12)
-    make_article("Ferry", status=APPROVED, publish_at=moment)
+    article = make_article("Ferry", status=APPROVED, publish_at=soon(minutes=1))
     sign_in(page)
     page.goto("/admin/calendar/?view=month")
     ferry = page.locator(".entry", has_text="Ferry")
     page.locator(".entry", has_text="Bridge").locator(".entry-link").focus()
     page.keyboard.press("m")
+    moment = soon(seconds=1)
+    publishing.schedule(article, publish_at=moment, by=editor)
+    come_back(page)
     page.wait_for_function("then => Date.now() > then", arg=(moment.timestamp() + 2) * 1000)
     expect(page.locator(".entry.picked")).to_have_count(1)
     expect(ferry).to_contain_text("Goes live")

@@ -16,6 +16,7 @@ from tests.articles.browsers import (
     address_of,
     approve,
     body_of,
+    come_back,
     press,
     press_in_body,
     reveal,
@@ -128,11 +129,6 @@ def change(page: Page, title: str, key: str, words: str) -> None:
     page.locator("[name=title]").fill(title)
     press_in_body(page, key)
     page.keyboard.insert_text(words)
-
-
-def come_back(page: Page) -> None:
-    """Simulate a return from another window."""
-    page.evaluate("window.dispatchEvent(new Event('focus'))")
 
 
 def texts_of(article: Article) -> set[tuple[str, str]]:

@@ -19,7 +19,7 @@ from articles.audit.log import source
 from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
-from tests.articles.browsers import save_and_close, sign_in
+from tests.articles.browsers import come_back, save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
@@ -70,9 +70,10 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
 def test_a_clock_that_is_set_back_loses_nothing_that_is_typed_after(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     page.evaluate("() => { const now = Date.now; Date.now = () => now() - 3_600_000; }")
     page.get_by_label("Headline").fill("Bridge closes")
+    come_back(page)
     eventually(lambda: Autosave.objects.get().title == "Bridge closes")
 
 
@@ -80,12 +81,13 @@ def test_a_clock_that_is_set_back_loses_nothing_that_is_typed_after(page: Page) 
 def test_a_draft_is_restored_and_written_on_where_the_clock_is_behind(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     again = close_window(page)
     again.add_init_script("const now = Date.now; Date.now = () => now() - 3_600_000;")
     again.goto(ADD)
     again.get_by_role("link", name="Restore").click()
     again.get_by_label("Headline").fill("Bridge closes")
+    come_back(again)
     eventually(lambda: Autosave.objects.get().title == "Bridge closes")
 
 
@@ -100,7 +102,7 @@ def test_a_number_that_no_database_stores_is_no_draft(client: Client) -> None:
 def test_no_single_key_discards_recovered_work(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     for key in ("Enter", "Space"):
         page.goto(ADD)
         expect(page.get_by_role("link", name="Restore")).to_be_focused()
@@ -127,16 +129,18 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     open_form(page, article)
     page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("New")
+    come_back(page)
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
     save_and_close(page)
     expect(page.locator("#autosave-status")).to_contain_text("Not saved")
     page.unroute("**/autosave/**")
     Session.objects.all().delete()
+    come_back(page)
     expect(page.get_by_text("You have been signed out.").first).to_be_visible()
     with page.expect_popup() as popup:
         page.get_by_role("link", name="sign in again").click()
     log_in(popup.value)
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     save_and_close(page)
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
@@ -156,7 +160,7 @@ def test_a_form_that_was_saved_as_a_draft_before_its_session_ended_is_saved_afte
     article = make_article("Old")
     open_form(page, article)
     page.get_by_label("Headline").fill("New")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     Session.objects.all().delete()
     other = page.context.new_page()
     other.goto("/admin/")
@@ -172,6 +176,7 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     open_form(page, article)
     page.route("**/autosave/**", lambda route: route.abort())
     page.get_by_label("Headline").fill("Typed in a tunnel")
+    come_back(page)
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
     again = close_window(page)
     again.goto(form_address(article))
@@ -189,12 +194,12 @@ def test_the_editor_works_without_storage_and_reports_a_failing_server_as_such(p
         page.add_init_script(f"Object.defineProperty(window, '{name}', {{ get() {{ throw Error('disabled'); }} }})")
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    page.evaluate("dispatchEvent(new Event('focus'))")  # saves at once
+    come_back(page)
     expect(page.locator("#autosave-status")).to_contain_text("Draft saved")
     expect(page.get_by_role("tab", name="Publish")).to_have_attribute("aria-selected", "true")
     page.route("**/autosave/**", lambda route: route.fulfill(status=502, content_type="text/html", body="Bad gateway"))
     page.get_by_label("Headline").fill("Bridge reopens")
-    page.evaluate("dispatchEvent(new Event('focus'))")
+    come_back(page)
     expect(page.locator("#autosave-status")).to_contain_text("are not saved on the server")
 
 
@@ -256,7 +261,7 @@ def test_a_form_that_is_pressed_twice_is_sent_once(page: Page) -> None:
     )
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     send_twice(page, page.locator(".actions [name=_continue]"), held)
     assert Article.objects.filter(title="Bridge").count() == 1
     page.goto("/admin/desk/monitoring/")
@@ -271,7 +276,7 @@ def test_what_is_typed_while_the_form_is_on_its_way_is_recovered(page: Page) -> 
     page.route("**/change/", lambda route: held.append(route) if is_post(route) else route.continue_())
     open_form(page, article)
     page.get_by_label("Headline").fill("New")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     page.locator(".actions [name=_continue]").evaluate(
         """button => new Promise((done) => {
             button.click();
@@ -291,7 +296,7 @@ def test_a_draft_is_offered_as_soon_as_the_page_that_was_left_is_closed(page: Pa
     article = make_article("Old")
     open_form(page, article)
     page.get_by_label("Headline").fill("New")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     again = page.context.new_page()
     again.goto("/robots.txt")
     again.evaluate(
@@ -307,6 +312,12 @@ def test_a_draft_is_offered_as_soon_as_the_page_that_was_left_is_closed(page: Pa
     expect(form.get_by_text("Recovered draft from")).to_be_hidden()
     again.evaluate("() => window.release()")
     expect(form.get_by_text("Recovered draft from")).to_be_visible()
+
+
+def wait_for_draft(page: Page) -> None:
+    """Until what is typed is saved, at once instead of within seconds."""
+    come_back(page)
+    expect(page.get_by_text("Draft saved")).to_be_visible()
 
 
 def close_window(page: Page) -> Page:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from articles.models import Article, Autosave
 from articles.roles import Role
 from tests.articles.desk.articles.test_admin import form_address, logged_in, press
-from tests.articles.desk.editor.test_autosave import ADD, close_window, keep
+from tests.articles.desk.editor.test_autosave import ADD, close_window, keep, wait_for_draft
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import APPROVED, make_editor, make_member
 from tests.articles.publishing.test_races import together
@@ -115,7 +115,7 @@ def test_the_address_of_a_restored_draft_creates_a_second_article_once_the_draft
 def test_the_draft_of_an_open_window_is_not_offered(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
-    expect(page.get_by_text("Draft saved")).to_be_visible()
+    wait_for_draft(page)
     other = page.context.new_page()
     other.goto(ADD)
     expect(other.get_by_label("Headline")).to_be_focused()

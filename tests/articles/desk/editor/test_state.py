@@ -15,14 +15,15 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pytest_django import DjangoAssertNumQueries
 
 from articles import publishing
-from articles.models import Article
+from articles.models import Article, Update
 from articles.releases import schedule_release
 from articles.text import format_time_briefly
-from tests.articles.browsers import body_of, press_in_body, save, sign_in
+from tests.articles.browsers import body_of, come_back, press_in_body, save, sign_in
 from tests.articles.desk.articles.test_admin import form_address, logged_in
 from tests.articles.desk.editor.test_edit_conflict import go_live
 from tests.articles.factories import (
     APPROVED,
+    EARLY,
     approve,
     make_article,
     make_editor,
@@ -201,13 +202,19 @@ def typed_before(page: Page, lead: float) -> tuple[datetime, Article]:
 
 @pytest.mark.django_db(transaction=True)
 def test_without_a_worker_it_says_what_readers_see(page: Page) -> None:
-    editor, moment = make_editor(), soon(seconds=15).replace(microsecond=0)
-    ending = live("Ending", unpublish_at=moment)
-    updating = with_update(live("Old"), moment, by=editor)
+    editor = make_editor()
+    ending = live("Ending", unpublish_at=soon(hours=1))
+    updating = with_update(live("Old"), soon(hours=1), by=editor)
     sign_in(page)
     other = page.context.new_page()
     page.goto(form_address(ending))
     other.goto(form_address(updating))
+    expect(other.locator("#state-of-update")).to_have_count(1)
+    moment = soon(seconds=4).replace(microsecond=0)
+    Article.objects.filter(pk=ending.pk).update(unpublish_at=moment)
+    Update.objects.update(publish_at=moment)
+    for window in (page, other):
+        come_back(window)
     expect(page.locator("#stage")).to_have_text("Unpublished")
     expect(page.locator("#state")).to_contain_text("No worker has recorded it yet.")
     expect(spoken(page)).to_have_text(f"Unpublished at {format_time_briefly(moment)}.")
@@ -218,13 +225,22 @@ def test_without_a_worker_it_says_what_readers_see(page: Page) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) -> None:
+def test_what_another_user_does_arrives_and_an_open_menu_stays_open(browser: Browser, site: Site) -> None:
     editor, article = make_editor(), scheduled(soon(hours=1))
-    sign_in(page)
-    page.goto(form_address(article))
+    with browser.new_context(base_url=site.url, locale="en-US") as context:
+        page = context.new_page()
+        page.clock.install()
+        sign_in(page)
+        page.goto(form_address(article))
+        see_what_another_does(page, article, editor)
+
+
+def see_what_another_does(page: Page, article: Article, editor: User) -> None:
+    """Each time, the presence that is sent every few seconds brings the news."""
     page.get_by_label("More", exact=True).click()
     page.get_by_role("link", name="Revisions").focus()
     publishing.unschedule(article, by=editor)
+    page.clock.fast_forward(10_000)
     expect(page.locator("#stage")).to_have_text("Approved")
     expect(page.get_by_role("link", name="Revisions")).to_be_focused()
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
@@ -233,6 +249,7 @@ def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) 
     page.locator("[name=sheet][value=schedule]").click()
     expect(page.locator("dialog#sheet")).to_be_visible()
     publishing.publish_now(article, by=editor)
+    page.clock.fast_forward(10_000)
     expect(page.locator("#stage")).to_have_text("Published")
     expect(page.locator("dialog#sheet")).to_be_hidden()
 
@@ -240,12 +257,14 @@ def test_what_another_user_does_arrives_and_an_open_menu_stays_open(page: Page) 
 @pytest.mark.django_db(transaction=True)
 def test_a_page_without_connection_shows_the_state_as_soon_as_it_has_one(page: Page) -> None:
     make_editor()
-    article = scheduled(soon(seconds=12))
+    article = scheduled(soon(hours=1))
     sign_in(page)
     page.goto(form_address(article))
     page.context.set_offline(True)
+    Article.objects.update(publish_at=soon(seconds=-1), cleared_at=EARLY)
     with page.expect_event("requestfailed", lambda request: "/state/" in request.url):
-        expect(page.locator("#stage")).to_have_text("Scheduled")
+        come_back(page)
+    expect(page.locator("#stage")).to_have_text("Scheduled")
     page.context.set_offline(False)
     expect(page.locator("#stage")).to_have_text("Published")
 
@@ -258,13 +277,18 @@ def test_a_publish_sheet_that_is_open_learns_that_its_time_is_past(page: Page) -
     page.goto(form_address(article))
     page.locator("[name=sheet][value=schedule]").click()
     sheet = page.locator("dialog#sheet")
-    sheet.locator("[data-sheet-time]").fill(f"{soon(seconds=15):%Y-%m-%dT%H:%M:%S}")
-    sheet.locator("[data-sheet-time]").dispatch_event("change")
+    choose_in_sheet(sheet, soon(hours=1))
     expect(sheet.locator(".primary")).to_contain_text("Schedule for")
+    choose_in_sheet(sheet, soon(seconds=4))  # not past before the sheet knows it
     expect(sheet.get_by_role("status")).to_contain_text("This time is past")
     expect(sheet.get_by_role("status")).to_contain_text("ago")
     expect(sheet.locator(".primary")).to_have_text("Schedule")
     assert not Article.objects.filter(publish_at__isnull=False).exists()
+
+
+def choose_in_sheet(sheet: Locator, moment: datetime) -> None:
+    sheet.locator("[data-sheet-time]").fill(f"{moment:%Y-%m-%dT%H:%M:%S}")
+    sheet.locator("[data-sheet-time]").dispatch_event("change")
 
 
 @pytest.mark.django_db(transaction=True)

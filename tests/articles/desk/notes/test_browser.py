@@ -188,22 +188,26 @@ def test_what_is_sent_cannot_be_typed_on_until_it_is_answered(page: Page) -> Non
     expect(page.locator(".note-text")).to_have_text("Half an hour of thought")
 
 
-def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(page: Page) -> None:
+def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(browser: Browser, site: Site) -> None:
     article = make_article(body=BODY)
-    open_form(page, article)
-    page.get_by_role("tab", name="Notes").click()
-    text, add = page.get_by_label("New note"), page.locator("#notes button[value=add]")
-    page.route("**/notes/*", lambda route: route.fulfill(body='{"threads": "<ar', content_type="application/json"))
-    text.fill("Half an hour of thought")
-    add.click()
-    expect(page.locator("#note-problem")).to_contain_text("Your text is still here")
-    with page.expect_response("**/notes/*"):
-        look(page)
-    page.unroute("**/notes/*")
-    notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
-    expect(page.get_by_text("Source?")).to_be_visible(timeout=20_000)
-    add.click()
-    expect(text).to_have_value("")
+    with browser.new_context(base_url=site.url, locale="en-US") as context:
+        page = context.new_page()
+        page.clock.install()
+        open_form(page, article)
+        page.get_by_role("tab", name="Notes").click()
+        text, add = page.get_by_label("New note"), page.locator("#notes button[value=add]")
+        page.route("**/notes/*", lambda route: route.fulfill(body='{"threads": "<ar', content_type="application/json"))
+        text.fill("Half an hour of thought")
+        add.click()
+        expect(page.locator("#note-problem")).to_contain_text("Your text is still here")
+        with page.expect_response("**/notes/*"):
+            look(page)
+        page.unroute("**/notes/*")
+        notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
+        page.clock.fast_forward(20_000)
+        expect(page.get_by_text("Source?")).to_be_visible()
+        add.click()
+        expect(text).to_have_value("")
     assert Note.objects.filter(text="Half an hour of thought").count() == 1
 
 
