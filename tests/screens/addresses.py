@@ -73,6 +73,17 @@ ALIKE = frozenset(
 """Screens of the desk with the template and widgets of another one, on which axe finds what it finds there."""
 
 
+OF_EACH_KIND = frozenset(
+    {
+        *("dashboard", "articles", "images", "my-settings", "user", "token-new", "group", "article-published"),
+        *("article-revision", "article-notes", "article-delete", "review", "release", "front", "front-card", "image"),
+        *("monitoring", "system", "many-asked", "many-going-on", "calendar-week", "shared-pages", "second-factor"),
+        *("front-page", "article", "retracted", "log-in", "reset-link"),
+    }
+)
+"""One screen of the desk for each set of scripts, and those of readers and of the desk's own templates with most."""
+
+
 def desk() -> dict[str, str]:
     """Name to address of the desk's screens, in the newsroom that `fill` makes."""
     lists = {name: reverse(f"admin:{model}_changelist") for name, model in LISTS.items()}

@@ -1,6 +1,7 @@
 """Accessibility of every page: axe-core finds nothing serious, the console is empty.
 
-In short, one page is wide and light, the next narrow and dark; `make screens` looks at each in both widths and schemes.
+`make test` looks at a screen of each kind, one wide and light, the next narrow and dark; `make thorough` looks at all
+like that, and `make screens` at each in both widths and schemes.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ IN_FULL: Sequence[Looks] = (
 
 in_all_looks = pytest.mark.parametrize(
     "looks",
-    [pytest.param(IN_TURN, id="in turn"), pytest.param(IN_FULL, id="in full", marks=pytest.mark.screens)],
+    [
+        pytest.param(IN_TURN, id="in turn", marks=pytest.mark.thorough),
+        pytest.param(IN_FULL, id="in full", marks=pytest.mark.screens),
+    ],
 )
 """The looks of the first page, of the second and so on, and then from the beginning."""
 
@@ -168,6 +172,20 @@ def without(screens: Mapping[str, str], names: frozenset[str]) -> dict[str, str]
     """The other screens."""
     assert names <= screens.keys()
     return {name: address for name, address in screens.items() if name not in names}
+
+
+def test_one_screen_of_each_kind_has_no_fault(context: BrowserContext) -> None:
+    admin = fill()
+    strangers = {**addresses.readers(), **addresses.forgotten()}
+    assert strangers.keys() | addresses.desk().keys() >= addresses.OF_EACH_KIND
+    found = all_faults(context, chosen(strangers), IN_TURN, gone={"retracted"})
+    let_in(context, admin)
+    assert found | all_faults(context, chosen(addresses.desk()), IN_TURN) == {}
+
+
+def chosen(screens: Mapping[str, str]) -> dict[str, str]:
+    """Those of `addresses.OF_EACH_KIND`."""
+    return {name: screens[name] for name in screens if name in addresses.OF_EACH_KIND}
 
 
 @in_all_looks

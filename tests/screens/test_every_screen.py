@@ -1,7 +1,8 @@
 """Each screen of the URL configuration and of the admin's registry opens without an error and is light enough.
 
-`test_accessibility` opens those of `addresses` as administrator; here are the others, and all that an author may see:
-in short, in a browser, one of those that load the same scripts; `make screens` opens all.
+`test_accessibility` opens those of `addresses` as administrator; here are the others, and what an author may see: of
+the author's, `make test` opens a few in a browser, `make thorough` one of those that load the same scripts, and
+`make screens` all.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from tests.screens.test_accessibility import FRAMES, Scheme, let_in, record_erro
 pytestmark = pytest.mark.django_db(transaction=True)
 
 _SCRIPT = re.compile(r'<script\b[^>]*\ssrc="([^"?]+)')
+
+OF_AUTHORS = ("dashboard", "articles", "article-new", "images", "calendar")
+"""Screens that an author works with."""
 
 PUBLIC = {"latest": "/latest/", "api-docs": "/api/docs/", "api-articles": "/api/v1/articles/"}
 """Public pages that `addresses` does not have; they are part of none of the designs that are tested there."""
@@ -99,23 +103,45 @@ def errors_on(page: Page, screens: Mapping[str, str]) -> dict[str, list[str]]:
     return {name: lines for name, lines in found.items() if lines}
 
 
-@pytest.mark.parametrize(
-    "in_full",
-    [pytest.param(False, id="each set of scripts"), pytest.param(True, id="in full", marks=pytest.mark.screens)],
-)
-def test_every_screen_opens_without_an_error(browser: Browser, site: Site, in_full: bool) -> None:  # noqa: FBT001
+def test_every_screen_is_listed_or_opens_without_an_error(browser: Browser, site: Site) -> None:
     fill()
-    listed = {**addresses.desk(), **addresses.readers(), **addresses.forgotten()}
-    unlisted, of_listed = by_name(routes()), by_name(iter(listed.values()))
-    others = shown_to(client_of("admin"), {name: unlisted[name] for name in unlisted.keys() - of_listed.keys()})
+    of_listed = by_name(iter(listed().values()))
+    others = unlisted()
     for model in admin.site._registry:
         assert f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist" in of_listed
     forgotten = {name for name in others.keys() - UNLISTED if not name.endswith(("_history", "_delete"))}
     assert not forgotten, "add them to `addresses`, so that their texts, colours and names are tested"
-    assert errors_for(browser, site, to_open(others, in_full=in_full), user="admin") == {}
-    of_author = shown_to(client_of("author"), {**unlisted, **of_listed})
-    assert errors_for(browser, site, to_open(of_author, in_full=in_full), user="author", scheme="dark") == {}
+    assert errors_for(browser, site, to_open(others, in_full=False), user="admin") == {}
+    screens = addresses.desk()
+    of_author = {name: screens[name] for name in OF_AUTHORS}
+    assert errors_for(browser, site, of_author, user="author", scheme="dark") == {}
     assert errors_for(browser, site, PUBLIC) == {}
+
+
+@pytest.mark.parametrize(
+    "in_full",
+    [
+        pytest.param(False, id="each set of scripts", marks=pytest.mark.thorough),
+        pytest.param(True, id="in full", marks=pytest.mark.screens),
+    ],
+)
+def test_every_screen_opens_without_an_error(browser: Browser, site: Site, in_full: bool) -> None:  # noqa: FBT001
+    fill()
+    if in_full:
+        assert errors_for(browser, site, to_open(unlisted(), in_full=True), user="admin") == {}
+    of_author = shown_to(client_of("author"), {**by_name(routes()), **by_name(iter(listed().values()))})
+    assert errors_for(browser, site, to_open(of_author, in_full=in_full), user="author", scheme="dark") == {}
+
+
+def listed() -> dict[str, str]:
+    """The screens that `test_accessibility` opens."""
+    return {**addresses.desk(), **addresses.readers(), **addresses.forgotten()}
+
+
+def unlisted() -> dict[str, tuple[str, frozenset[str]]]:
+    """The others that are pages for an administrator."""
+    every, of_listed = by_name(routes()), by_name(iter(listed().values()))
+    return shown_to(client_of("admin"), {name: every[name] for name in every.keys() - of_listed.keys()})
 
 
 def client_of(role: str) -> Client:
