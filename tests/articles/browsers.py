@@ -132,6 +132,11 @@ def come_back(page: Page) -> None:
     page.evaluate("window.dispatchEvent(new Event('focus'))")
 
 
+def look_again(page: Page) -> None:
+    """Have an open page ask for news at once, as when it comes into sight again."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
 def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:
     """Type a time, as a clock in `zone` shows it."""
     page.locator(f"input[name={name}]").fill(f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M:%S}")

@@ -547,6 +547,7 @@ def addresses(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
             yield from addresses(pattern, address)
 
 
+@pytest.mark.thorough
 def test_the_page_of_the_document_needs_no_other_server(page: Page, site: Site) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

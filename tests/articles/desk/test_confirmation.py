@@ -235,7 +235,7 @@ def test_a_step_with_many_articles_that_readers_notice_asks_first(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("has_scripts", [True, False])
+@pytest.mark.parametrize("has_scripts", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
     browser: Browser, site: Site, has_scripts: bool
 ) -> None:
@@ -263,7 +263,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.thorough), 390])
 def test_a_retraction_notice_is_written_by_keyboard_with_its_length_in_sight(
     browser: Browser, site: Site, width: int
 ) -> None:

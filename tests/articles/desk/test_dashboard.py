@@ -22,6 +22,7 @@ from articles.task_types import RELEASE
 from scheduling.database import read_database_clock
 from scheduling.models import TaskInfo, TaskInfoLog, WorkerHeartbeat
 from scheduling.services import add_task
+from tests.articles.browsers import look_again, sign_in
 from tests.articles.factories import (
     APPROVED,
     EARLY,
@@ -337,15 +338,14 @@ def test_the_open_page_counts_down_and_shows_what_went_live_without_losing_the_f
     article = make_article("Ferry strike called off", status=APPROVED)
     make_article("Later", status=APPROVED, publish_at=soon(hours=3, minutes=30))
     start_manage("poll", "--forever")
+    sign_in(page)
     page.goto("/admin/")
-    page.get_by_label("Username").fill("alice")
-    page.get_by_label("Password").fill("secret")
-    page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Up next")).to_be_visible()
     expect(page.locator("#dashboard-up-next").get_by_text("3 h 2")).to_be_visible()
     later = page.get_by_role("link", name="Later")
     later.focus()
     publishing.schedule(article, publish_at=soon(minutes=30), by=User.objects.get())
+    look_again(page)
     expect(page.locator("#dashboard-up-next").get_by_role("link", name="Ferry strike called off")).to_be_visible()
     publishing.schedule(article, publish_at=soon(seconds=2), by=User.objects.get())
     expect(

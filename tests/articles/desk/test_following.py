@@ -122,6 +122,7 @@ def test_the_open_page_of_a_release_learns_that_it_was_published(page: Page, sta
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_an_overdue_release_says_so_and_what_is_typed_stays(page: Page) -> None:
     editor = make_editor()
     article = make_article("Budget")

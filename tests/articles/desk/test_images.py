@@ -66,6 +66,7 @@ def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: P
     expect(page.locator("[data-library]").get_by_alt_text("A ship at the quay")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
     """One that a busy server does not take is sent again as soon as it asks for it."""
     sign_in(page)
@@ -158,6 +159,7 @@ def test_writing_goes_on_below_a_image(page: Page) -> None:
     assert article.body == f"<figure>{image}<figcaption>Leaving</figcaption></figure><p>Between</p><p>Below</p>"
 
 
+@pytest.mark.thorough
 def test_an_upload_in_the_picker_reports_no_error_to_the_console(page: Page, tmp_path: Path) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -124,6 +124,7 @@ def day(browser: Browser, site: Site, start_manage: StartManage) -> Iterator[Day
         )
 
 
+@pytest.mark.thorough
 def test_a_day_from_the_first_word_to_the_retraction(day: Day) -> None:
     """R1.15 R2.1 R5.1 R5.3 R5.5"""
     expect(day.reader.get_by_text(NOTHING)).to_be_visible()

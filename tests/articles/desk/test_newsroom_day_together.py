@@ -38,6 +38,7 @@ def newsroom(browser: Browser, site: Site) -> Iterator[Newsroom]:
         yield room
 
 
+@pytest.mark.thorough
 def test_of_a_release_of_20_readers_see_nothing_or_all(newsroom: Newsroom, start_manage: StartManage) -> None:
     writer = make_user("will")
     for number in range(19):
@@ -88,6 +89,7 @@ def schedule(page: Page, *, seconds: int) -> None:
     expect(page.locator("#state")).to_contain_text("UTC")
 
 
+@pytest.mark.thorough
 def test_two_editors_of_one_article_lose_nothing(newsroom: Newsroom) -> None:
     article = make_article("Bridge opens", body="<p>The bridge is open.</p><p>Lorries wait.</p>")
     anna, bela = newsroom.member(Role.EDITOR, "anna"), newsroom.member(Role.EDITOR, "bela")

@@ -99,6 +99,7 @@ def test_the_publish_sheet_shows_and_takes_times_of_24_hours(page: Page) -> None
     assert Article.objects.get().publish_at == MORNING
 
 
+@pytest.mark.thorough
 def test_a_bulk_action_shows_and_takes_times_of_24_hours(page: Page) -> None:
     time = open_bulk_action(page, make_article("Bridge", status=APPROVED, summary="Why.", body="<p>Text</p>"))
     page.get_by_role("button", name="Tomorrow 07:00").click()
@@ -113,6 +114,7 @@ def test_a_bulk_action_shows_and_takes_times_of_24_hours(page: Page) -> None:
     assert Article.objects.get().publish_at == MORNING
 
 
+@pytest.mark.thorough
 def test_a_release_shows_and_takes_times_of_24_hours(page: Page) -> None:
     make_editor()
     sign_in(page)
@@ -155,7 +157,7 @@ def test_without_scripts_there_is_no_button_for_a_picker(browser: Browser, site:
     assert Release.objects.get().publish_at == MORNING
 
 
-@pytest.mark.parametrize("opened", [open_editor, open_release])
+@pytest.mark.parametrize("opened", [open_editor, pytest.param(open_release, marks=pytest.mark.thorough)])
 def test_on_a_phone_the_field_fits_and_axe_finds_nothing(
     opened: Callable[[Page], Locator], browser: Browser, site: Site
 ) -> None:

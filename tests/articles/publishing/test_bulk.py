@@ -21,6 +21,7 @@ from articles.task_types import BULK_ACTION
 from articles.workflow import Transition
 from scheduling.models import TaskInfo
 from scheduling.workers.side_effects import run_side_effects
+from tests.articles.browsers import sign_in
 from tests.articles.factories import (
     APPROVED,
     EARLY,
@@ -382,10 +383,8 @@ def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page)
         make_article(f"No. {number}", status=APPROVED)
     make_article("Not yet")
     due = timezone.localtime(soon(hours=2) + timedelta(minutes=1))
-    page.goto("/admin/login/?next=/admin/articles/article/")
-    page.get_by_label("Username").fill("alice")
-    page.get_by_label("Password").fill("secret")
-    page.keyboard.press("Enter")
+    sign_in(page)
+    page.goto("/admin/articles/article/")
     page.locator("#action-toggle").check()
     page.locator("select[name=action]").select_option("schedule")
     page.get_by_role("button", name="Run").click()

@@ -53,7 +53,7 @@ def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_its
     eventually(lambda: Article.objects.filter(status=Article.Status.MANUAL_REVIEW).exists())
     approve(Article.objects.get())
     editor.goto(editor.url)
-    due = (soon(seconds=20)).replace(microsecond=0)
+    due = soon(seconds=10).replace(microsecond=0)
     editor.get_by_label("Publish at", exact=True).fill(f"{due:%Y-%m-%dT%H:%M:%S}")
     editor.get_by_role("button", name="Schedule…").click()
     editor.get_by_role("button", name="Schedule for").click()
@@ -70,6 +70,7 @@ def test_an_article_scheduled_in_the_admin_appears_on_the_open_front_page_by_its
     assert log.lateness >= timedelta()
 
 
+@pytest.mark.thorough
 def test_an_open_page_loses_an_article_that_is_unpublished(page: Page) -> None:
     """R5.5"""
     article = make_article(TITLE, status=Article.Status.PUBLISHED, publish_at=soon(hours=-1))
@@ -80,7 +81,7 @@ def test_an_open_page_loses_an_article_that_is_unpublished(page: Page) -> None:
     expect(page.get_by_role("link", name=TITLE)).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.thorough), 390])
 def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
     long_words = "Donaudampfschifffahrtsgesellschaftskapitänsmütze " * 3
     article = make_article(

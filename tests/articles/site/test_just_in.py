@@ -73,6 +73,7 @@ def test_an_unpublished_article_leaves_the_strip_and_the_page_until_it_is_republ
     expect(page.get_by_role("link", name="No. 0")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_polling_an_unchanged_list_gives_304(page: Page) -> None:
     live("The open one", minutes=1)
     found = []

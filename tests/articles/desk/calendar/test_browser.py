@@ -179,7 +179,10 @@ def carry_to_last_week(desk: Page) -> None:
 
 @pytest.mark.parametrize(
     "zone, week, gap",
-    [("Europe/Berlin", "2027-03-28", "2027-03-28T02:00"), ("America/New_York", "2027-03-14", "2027-03-14T02:00")],
+    [
+        ("Europe/Berlin", "2027-03-28", "2027-03-28T02:00"),
+        pytest.param("America/New_York", "2027-03-14", "2027-03-14T02:00", marks=pytest.mark.thorough),
+    ],
 )
 def test_an_entry_does_not_fall_into_an_hour_that_clocks_skip(
     screen: Page, site: Site, zone: str, week: str, gap: str
@@ -299,7 +302,7 @@ def entries_around_now() -> None:
     )
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("size", [(1440, 900), pytest.param((390, 844), marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("view", ["week", "day"])
 def test_it_opens_at_the_present_hour(page: Page, site: Site, view: str, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})

@@ -78,6 +78,7 @@ def test_a_clock_that_is_set_back_loses_nothing_that_is_typed_after(page: Page) 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_a_draft_is_restored_and_written_on_where_the_clock_is_behind(page: Page) -> None:
     open_form(page)
     page.get_by_label("Headline").fill("Bridge")
@@ -156,6 +157,7 @@ def log_in(page: Page) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_a_form_that_was_saved_as_a_draft_before_its_session_ended_is_saved_after_signing_in(page: Page) -> None:
     article = make_article("Old")
     open_form(page, article)
@@ -291,6 +293,7 @@ def test_what_is_typed_while_the_form_is_on_its_way_is_recovered(page: Page) -> 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_a_draft_is_offered_as_soon_as_the_page_that_was_left_is_closed(page: Page) -> None:
     """Its lock may be held for a moment longer."""
     article = make_article("Old")

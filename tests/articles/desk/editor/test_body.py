@@ -205,6 +205,7 @@ def test_below_a_table_at_the_end_there_is_a_paragraph_that_is_stored_only_when_
     assert save(page).body.endswith("</table><p>After</p>")
 
 
+@pytest.mark.thorough
 def test_looking_around_in_a_text_that_ends_with_a_table_changes_nothing(page: Page) -> None:
     stored = "<p>Before</p><table><tbody><tr><td><p>Cell</p></td></tr></tbody></table>"
     body = open_form(page, make_article(body=stored))

@@ -97,6 +97,7 @@ def test_an_article_is_moved_by_an_hour_by_two_and_who_did_it_is_shown_by_one(cl
     expect(entry).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_an_article_is_unpublished_by_three_with_the_question(clicks: Clicks) -> None:
     page, article = clicks.page, make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
     page.goto(form_address(article))
@@ -119,6 +120,7 @@ def test_the_text_is_a_few_tab_stops_from_the_main_action(clicks: Clicks) -> Non
     expect(submit).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_a_live_text_is_submitted_when_it_is_changed(clicks: Clicks) -> None:
     page = clicks.page
     page.goto(form_address(make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1), body="<p>Old</p>")))

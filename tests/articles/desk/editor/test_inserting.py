@@ -81,6 +81,7 @@ def test_a_slash_inserts_by_keyboard_and_only_in_an_empty_paragraph(page: Page) 
     assert save(page).body == "<p>and/or</p><blockquote><p>Said</p></blockquote>"
 
 
+@pytest.mark.thorough
 def test_escape_leaves_the_slash_as_text(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
@@ -202,6 +203,7 @@ def test_text_from_word_keeps_its_structure_and_nothing_else(page: Page) -> None
     )
 
 
+@pytest.mark.thorough
 def test_two_megabytes_from_word_arrive_whole(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Minutes")

@@ -144,7 +144,7 @@ def test_escape_closes_the_list_first_and_words_that_find_nothing_make_no_link(p
     expect(body.locator("a")).to_have_count(0)
 
 
-@pytest.mark.parametrize("is_applied", [False, True])
+@pytest.mark.parametrize("is_applied", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_an_article_is_chosen_by_pointer_on_a_small_screen(page: Page, is_applied: bool) -> None:
     page.set_viewport_size(A_PHONE["viewport"])
     ferry = make_article("Ferry plan " + "with a long headline " * 6)

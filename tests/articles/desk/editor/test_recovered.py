@@ -162,7 +162,7 @@ def test_a_draft_of_an_unknown_version_is_offered(desk: Client, alice: User, bas
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.thorough), 390])
 def test_one_card_is_in_sight_and_the_next_follows_when_it_is_discarded(
     browser: Browser, site: Site, width: int
 ) -> None:

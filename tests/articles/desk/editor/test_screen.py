@@ -12,7 +12,7 @@ from tests.articles.factories import make_article
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.thorough), 390])
 @pytest.mark.parametrize(
     "text", ["Gypsy jog: ǰ̱ġ̱p̱ Ẵ Ǻ", "港口大桥，今晨（部分）重新通车", "Tagging g̱ypsy p̱layers j̱ogging " * 3]
 )

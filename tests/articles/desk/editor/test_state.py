@@ -201,6 +201,7 @@ def typed_before(page: Page, lead: float) -> tuple[datetime, Article]:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_without_a_worker_it_says_what_readers_see(page: Page) -> None:
     editor = make_editor()
     ending = live("Ending", unpublish_at=soon(hours=1))

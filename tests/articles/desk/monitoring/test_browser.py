@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
 from articles.models import Article
-from tests.articles.browsers import press, sign_in
+from tests.articles.browsers import look_again, press, sign_in
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.conftest import Site
 
@@ -46,6 +46,7 @@ def test_the_open_board_shows_changes_and_the_menu_stays_open(page: Page, derby:
     expect(page.get_by_role("link", name="Preview")).to_be_hidden()
     expect(page.get_by_label("Actions for “Derby”")).to_be_focused()
     publishing.publish_now(derby, by=User.objects.get())
+    look_again(page)
     expect(live.get_by_role("link", name="Derby", exact=True)).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Now live: Derby")).to_be_attached()
 

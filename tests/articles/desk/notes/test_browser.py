@@ -12,7 +12,7 @@ from articles.desk.notes.shown import THREADS_SHOWN
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
-from tests.articles.browsers import press_in_body, sign_in
+from tests.articles.browsers import look_again, press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import make_article, make_editor, make_member
@@ -38,11 +38,6 @@ def select(body: Locator, text: str) -> None:
         }""",
         text,
     )
-
-
-def look(page: Page) -> None:
-    """Load what is new now instead of within seconds."""
-    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
 def marks(page: Page) -> Locator:
@@ -95,13 +90,13 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     reply = page.get_by_role("textbox", name="Reply")
     reply.fill("The city cou")
     notes.add_note(article, by=rita, text="Which Monday?", about=Selector("Monday", "It opens on "))
-    look(page)
+    look_again(page)
     expect(page.get_by_text("Which Monday?")).to_be_visible()
     expect(marks(page)).to_have_text(["40 million", "Monday"])
     expect(reply.first).to_have_value("The city cou")
     expect(reply.first).to_be_focused()
     notes.resolve_note(thread, by=rita)
-    look(page)
+    look_again(page)
     expect(marks(page)).to_have_text(["Monday"])
 
 
@@ -114,7 +109,7 @@ def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
     reply = page.get_by_role("textbox", name="Reply").first
     reply.fill("The city cou")
     notes.add_note(article, by=rita, text="Which Monday?")
-    look(page)
+    look_again(page)
     expect(page.get_by_text("Which Monday?")).to_be_visible()
     page.keyboard.type("ncil")
     expect(reply).to_have_value("The city council")
@@ -130,7 +125,7 @@ def test_a_reply_to_a_deleted_note_is_once_in_the_new_one_also_after_a_reload(pa
     page.get_by_role("tab", name="Notes").click()
     page.get_by_role("textbox", name="Reply").fill("The city")
     thread.delete()
-    look(page)
+    look_again(page)
     text = page.get_by_label("New note")
     expect(text).to_have_value("The city")
     page.reload()
@@ -188,6 +183,7 @@ def test_what_is_sent_cannot_be_typed_on_until_it_is_answered(page: Page) -> Non
     expect(page.locator(".note-text")).to_have_text("Half an hour of thought")
 
 
+@pytest.mark.thorough
 def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(browser: Browser, site: Site) -> None:
     article = make_article(body=BODY)
     with browser.new_context(base_url=site.url, locale="en-US") as context:
@@ -201,7 +197,7 @@ def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(browser: Bro
         add.click()
         expect(page.locator("#note-problem")).to_contain_text("Your text is still here")
         with page.expect_response("**/notes/*"):
-            look(page)
+            look_again(page)
         page.unroute("**/notes/*")
         notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
         page.clock.fast_forward(20_000)
@@ -211,6 +207,7 @@ def test_an_answer_that_is_cut_off_ends_neither_sending_nor_looking(browser: Bro
     assert Note.objects.filter(text="Half an hour of thought").count() == 1
 
 
+@pytest.mark.thorough
 def test_an_edit_of_a_note_that_was_edited_elsewhere_is_saved_after_a_reload(page: Page) -> None:
     article = make_article(body=BODY)
     open_form(page, article)
@@ -242,10 +239,10 @@ def test_words_that_an_input_method_composes_stay_when_notes_come(page: Page) ->
     keyboard.send("Input.imeSetComposition", {"text": "ni hao", "selectionStart": 6, "selectionEnd": 6})
     notes.add_note(article, by=rita, text="Which Monday?")
     with page.expect_response("**/notes/*"):
-        look(page)
+        look_again(page)
     keyboard.send("Input.imeSetComposition", {"text": "ni hao ma", "selectionStart": 9, "selectionEnd": 9})
     keyboard.send("Input.insertText", {"text": "你好吗"})
-    look(page)
+    look_again(page)
     expect(page.get_by_text("Which Monday?")).to_be_visible()
     expect(reply).to_have_value("你好吗")
 
