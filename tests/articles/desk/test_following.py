@@ -162,6 +162,7 @@ def test_asking_for_the_state_of_a_text_in_review_claims_nothing(db: None) -> No
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_the_open_review_page_learns_that_the_time_has_passed_and_that_another_has_decided(page: Page) -> None:
     article = make_article("Bridge", status=Article.Status.MANUAL_REVIEW, publish_at=soon(hours=1))
     nadia = make_member(Role.REVIEWER, "nadia")

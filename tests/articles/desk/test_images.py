@@ -136,6 +136,7 @@ def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> 
     expect(page.get_by_text("takes 1 image; it has 0")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_writing_goes_on_below_a_image(page: Page) -> None:
     body = open_form(page)
     ship = make_image(User.objects.get(), "A ship")

@@ -144,6 +144,7 @@ def test_the_button_opens_the_picker_of_the_browser_at_the_typed_time(page: Page
     assert page.evaluate("window.opened") == ""
 
 
+@pytest.mark.thorough
 def test_without_scripts_there_is_no_button_for_a_picker(browser: Browser, site: Site) -> None:
     make_editor()
     with browser.new_context(base_url=site.url, locale="en-US", java_script_enabled=False) as context:

@@ -174,6 +174,7 @@ def test_a_file_that_is_no_image_is_named_and_does_not_replace_the_page(page: Pa
     expect(body).to_have_text("Before")
 
 
+@pytest.mark.thorough
 def test_an_image_that_fails_half_way_loses_nothing_and_can_be_tried_again(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Ships")

@@ -256,6 +256,7 @@ def see_what_another_does(page: Page, article: Article, editor: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.thorough
 def test_a_page_without_connection_shows_the_state_as_soon_as_it_has_one(page: Page) -> None:
     make_editor()
     article = scheduled(soon(hours=1))
