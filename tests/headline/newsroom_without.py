@@ -1,45 +1,53 @@
 """A newsroom on SQLite from its first command to a published article, in a process that lacks packages.
 
-A program, not to be imported: its two arguments are names of modules, separated by commas, that are lacking, and that
-are watched. It prints, as JSON, which of the watched ones were asked for.
+A program, not to be imported: its first two arguments are names of modules, separated by commas, that are lacking, and
+that are watched; with a third one, the newsroom has its articles already. It prints, as JSON, which of the watched ones
+were asked for.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import Any
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any, ClassVar
 
 
-class Watch:
-    """A finder of modules that finds none, and notes which are asked for."""
+class Watch(PathFinder):
+    """A finder that finds none of the lacking modules, and notes which of the watched ones are asked for."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = frozenset(names)
-        self.asked: set[str] = set()
+    lacking: ClassVar[frozenset[str]] = frozenset()
+    watched: ClassVar[frozenset[str]] = frozenset()
+    asked: ClassVar[set[str]] = set()
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """Called for each import of a module that is not imported yet."""
-        self.asked |= {name.partition(".")[0]} & self._names
+        cls.asked |= {fullname.partition(".")[0]} & cls.watched
+        return None if fullname in cls.lacking else super().find_spec(fullname, path, target)
 
 
-def lack(names: Iterable[str]) -> None:
-    """Let imports of these modules fail, and `find_spec` not find them, as if they were not installed."""
-    for name in names:
-        assert name not in sys.modules, name
-        sys.modules[name] = None  # type: ignore[assignment]  # documented to do this
+def watch(lacking: Iterable[str], watched: Iterable[str]) -> None:
+    """Let no import find the lacking modules, as if they were not installed."""
+    Watch.lacking, Watch.watched = frozenset(lacking), frozenset(watched)
+    assert not Watch.lacking & sys.modules.keys()
+    sys.meta_path[sys.meta_path.index(PathFinder)] = Watch
 
 
-def run_newsroom() -> None:
+def run_newsroom(*, is_new: bool) -> None:
     """check, migrate, demo, two pages, and a worker that publishes an article."""
     import_module("django").setup()
     call = import_module("django.core.management").call_command
     call("check")
     call("migrate", verbosity=0)
-    call("demo")
+    if is_new:
+        call("demo")
     article = add_article()
     call("poll")
     article.refresh_from_db()
@@ -58,14 +66,12 @@ def add_article() -> Any:
     return models.Article.objects.create(title="Ferry runs again", channel=channel, status=approved, publish_at=now)
 
 
-def main(lacking: str, watched: str) -> None:
+def main(lacking: str, watched: str, *others: str) -> None:
     """Run the newsroom without some modules; what it prints goes to standard error."""
-    watch = Watch(watched.split(","))
-    sys.meta_path.insert(0, watch)
-    lack(filter(None, lacking.split(",")))
+    watch(lacking.split(","), watched.split(","))
     with redirect_stdout(sys.stderr):
-        run_newsroom()
-    sys.stdout.write(json.dumps(sorted(watch.asked)))
+        run_newsroom(is_new=not others)
+    sys.stdout.write(json.dumps(sorted(Watch.asked)))
 
 
 if __name__ == "__main__":

@@ -60,16 +60,16 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def run_newsroom(directory: Path, *, lacking: Iterable[str] = (), watched: Iterable[str] = ()) -> set[str]:
+def run_newsroom(directory: Path, *, lacking: Iterable[str], watched: Iterable[str], is_new: bool) -> set[str]:
     """Run it from its first command to a published article; returns which of the watched modules were asked for.
 
     AssertionError if it fails. In a new process, as one with imported libraries has looked for all modules. `directory`
-    has its database, or gets one.
+    has its database, or gets one, with the articles of the demo if it `is_new`.
     """
     program = base_dir / "tests" / "headline" / "newsroom_without.py"
     variables = {"DJANGO_SETTINGS_MODULE": "headline.settings", "DJANGO_DEBUG": "on", "DATA_DIR": str(directory)}
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(base_dir), "PYTHONSAFEPATH": "1", **variables}
-    command = [python, str(program), ",".join(lacking), ",".join(watched)]
+    command = [python, str(program), ",".join(lacking), ",".join(watched), *([] if is_new else ["again"])]
     done = subprocess.run(command, cwd=base_dir, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"without {sorted(lacking)}:\n{done.stderr}"
     return set(json.loads(done.stdout))
