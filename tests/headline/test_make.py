@@ -60,7 +60,7 @@ def test_the_fast_tests_start_no_server(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
-    chosen = "TESTS=tests/articles/text/test_sanitize.py::test_sanitising_is_idempotent"
+    chosen = "TESTS=--numprocesses=1 tests/articles/text/test_sanitize.py::test_sanitising_is_idempotent"
     command = ["make", "--assume-old=.venv/test", "test-fast", chosen]
     done = subprocess.run(command, cwd=base_dir, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

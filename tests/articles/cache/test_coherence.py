@@ -51,7 +51,7 @@ class House:
     proxy: str
 
 
-@pytest.fixture(params=[True, False], ids=["worker", "no worker"])
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.thorough)], ids=["worker", "no worker"])
 def house(request: pytest.FixtureRequest, start_manage: StartManage, settings: Any, tmp_path: Path) -> Iterator[House]:
     """With docs/varnish.vcl, and with a worker or without."""
     port = free_port()
@@ -163,7 +163,7 @@ def test_each_change_is_seen_everywhere_within_250_ms_and_never_before(house: Ho
     readers = Readers([house.web.url, house.proxy], newsroom.signs())
     with Contention() as contention, readers.reading():
         eventually(readers.have_looked)
-        times = set_times(newsroom, release, soon(seconds=30))
+        times = set_times(newsroom, release, soon(seconds=time_for_setting(newsroom)))
         wait_for(times[-1] + TRANSITION)
         began = time.time()
         releases.roll_back_release(release, by=newsroom.alice)
@@ -240,6 +240,13 @@ def prepare(newsroom: Newsroom) -> Release:
     newsroom.compose(KICKERS[0], newsroom.articles["first"], release)
     newsroom.compose(KICKERS[1], newsroom.articles["first"], release, newsroom.channel)
     return release
+
+
+def time_for_setting(newsroom: Newsroom) -> float:
+    """Seconds within which a machine that is so busy sets all times, by how long one takes it."""
+    began = time.monotonic()
+    publishing.schedule(newsroom.articles["coming"], publish_at=soon(hours=1), by=newsroom.alice)
+    return 10 + 20 * (time.monotonic() - began)
 
 
 def set_times(newsroom: Newsroom, release: Release, begin: datetime) -> list[datetime]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import timedelta
 from itertools import cycle
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -27,20 +29,39 @@ from tests.harness import eventually
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = Article.Status
-# All attempts of a task that fails by its own fault are over within a second.
-HASTE = json.dumps({"SCHEDULING_BACKOFF": 0.05, "SCHEDULING_MAX_BACKOFF": 0.1})
+# All attempts of a task that fails by its own fault are over within a second; workers soon forget what was refused.
+HASTE = json.dumps(
+    {
+        "SCHEDULING_BACKOFF": 0.05,
+        "SCHEDULING_MAX_BACKOFF": 0.1,
+        "SCHEDULING_TROUBLE_PAUSE": 1,
+        "SCHEDULING_HEARTBEAT_INTERVAL": 0.5,
+    }
+)
 
 
-@pytest.mark.parametrize(("queue", "trouble"), [*zip(cycle(["redis", "database"]), ways(), strict=False)])
+def marked(trouble: Trouble) -> Collection[pytest.MarkDecorator]:
+    """Errors of a number that the engine does not know are handled as those of a full disk."""
+    return [pytest.mark.thorough] if trouble is Trouble.REFUSED else ()
+
+
+@pytest.mark.parametrize(
+    ("queue", "trouble"),
+    [
+        pytest.param(queue, trouble, marks=marked(trouble))
+        for queue, trouble in zip(cycle(["redis", "database"]), ways(), strict=False)
+    ],
+)
 def test_work_due_in_an_outage_is_done_by_itself_after_it(
-    start_manage: StartManage, queue: str, trouble: Trouble
+    start_manage: StartManage, queue: str, trouble: Trouble, settings: Any
 ) -> None:
     """`tests/chaos/test_refused.py` measures how long it takes."""
+    settings.SCHEDULING_OVERDUE_ALARM = 1.0
     env = {"TEST_SETTINGS": HASTE} | ({"REDIS_URL": ""} if queue == "database" else {})
     work = Work.plan(articles=10)
     worker = start_manage("poll", "--forever", "--processes", "2", env=env)
     eventually(lambda: WorkerHeartbeat.objects.count() == 2)
-    outlast(work, trouble, seconds=6)
+    outlast(work, trouble, seconds=3)
     assert worker.stop() == 0
 
 

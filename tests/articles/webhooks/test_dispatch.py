@@ -421,9 +421,14 @@ def test_a_receiver_that_hangs_drips_or_floods_is_left_in_time(
 
 def test_a_slow_endpoint_delays_no_other(receiver: Receiver, settings: Any) -> None:
     released = threading.Event()
+
+    def hang_up(handler: Any) -> None:
+        released.wait(PATIENCE)
+        handler.close_connection = True
+
     with receiving(settings) as slow:
         settings.WEBHOOK_ALLOWED_HOSTS = ["127.0.0.1"]
-        slow.answer = lambda _handler: (released.wait(10), None)[1]
+        slow.answer = hang_up
         make_endpoint(slow.url)
         make_endpoint(receiver.url)
         published()
@@ -470,7 +475,8 @@ def test_in_a_burst_the_first_event_is_sent_at_once_and_the_others_make_room(
         thread.join()
 
 
-def test_a_worker_that_is_not_busy_loads_all_addresses_before_the_first_event() -> None:
+def test_a_worker_that_is_not_busy_loads_all_addresses_before_the_first_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_WAITS", 0)
     make_endpoint("https://example.org/")
     clear_url_caches()
     addresses: Any = get_resolver()
