@@ -155,7 +155,11 @@ def spoil_by_handler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "least"), [(spoil_parameters, OF_SOUND), (spoil_by_handler, OF_SOUND_IF_RAISED)], ids=["named", "raised"]
+    ("spoil", "least"),
+    [
+        pytest.param(spoil_parameters, OF_SOUND, id="named"),
+        pytest.param(spoil_by_handler, OF_SOUND_IF_RAISED, id="raised", marks=pytest.mark.thorough),
+    ],
 )
 def test_many_invalid_tasks_cost_the_others_of_a_burst_little(
     spoil: Callable[[pytest.MonkeyPatch], None],

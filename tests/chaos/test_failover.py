@@ -143,6 +143,7 @@ def newsroom(tmp_path: Path, django_db_setup: None) -> Iterator[Newsroom]:
         yield Newsroom(tmp_path, started)
 
 
+@pytest.mark.thorough
 def test_all_processes_follow_the_database_to_another_server(newsroom: Newsroom) -> None:
     page = f"/article/{newsroom.call(_PUBLISH)}/"
     assert newsroom.runs_tasks()

@@ -11,6 +11,7 @@ from tests.harness import Stand, eventually
 pytestmark = [pytest.mark.long, pytest.mark.django_db]  # whose tables the stand copies
 
 
+@pytest.mark.thorough
 def test_a_task_that_kills_its_worker_ends_failed_and_the_others_run(stand: Stand) -> None:
     """R0.8 R2.2 R2.6"""
     trial = Trial(stand, tasks=100, seconds=5)
@@ -26,7 +27,7 @@ def test_a_task_that_kills_its_worker_ends_failed_and_the_others_run(stand: Stan
 
 def test_a_handler_that_raises_is_undone_and_tried_again_and_the_others_run(stand: Stand) -> None:
     """R0.8 R2.2"""
-    trial = Trial(stand, tasks=100, seconds=5)
+    trial = Trial(stand, tasks=100, seconds=2, env={"TEST_SETTINGS": '{"SCHEDULING_BACKOFF": 0.5}'})
     trial.run([lambda trial: trial.add("probe.fail", 20, parameters={"times": 1})])
     report = trial.report()
     assert report.lost == 0
@@ -34,6 +35,7 @@ def test_a_handler_that_raises_is_undone_and_tried_again_and_the_others_run(stan
     assert stand.rows("SELECT DISTINCT attempts FROM taskinfo_logs WHERE task_type = 'probe.fail'") == [(2,)]
 
 
+@pytest.mark.thorough
 def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand: Stand) -> None:
     """R2.5: without a hint, the sweep finds it."""
     trial = Trial(stand, tasks=2, seconds=1)
@@ -42,6 +44,7 @@ def test_a_task_whose_long_transaction_commits_after_its_time_runs_at_once(stand
     assert (report.tasks, report.lost, report.doubled, report.early) == (3, 0, 0, 0)
 
 
+@pytest.mark.thorough
 def test_a_reply_of_redis_that_gets_lost_loses_no_task(stand: Stand) -> None:
     """R0.5 R2.5: what was popped is found again in the database."""
     with Proxy(stand.redis.port) as proxy:

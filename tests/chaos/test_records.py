@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -105,8 +105,13 @@ CASES = {
     "commits blocked for 4 s": blocked(4.0),
     "after an outage": Case(20, happens=start_late, is_late=AWAY, has_worker=False),
 }
-LONG = {"commits blocked for 4 s": pytest.mark.chaos}
-"""Those of other targets than `make test`."""
+SHORT, LONG = "blocked commits", "commits blocked for 4 s"
+"""The cases of `make test` and of `make chaos`; the others are those of `make thorough`."""
+
+
+def marks_of(name: str) -> Collection[pytest.MarkDecorator]:
+    """Those by which a case is in its target."""
+    return () if name == SHORT else [pytest.mark.chaos if name == LONG else pytest.mark.thorough]
 
 
 @pytest.fixture
@@ -116,7 +121,7 @@ def trial(stand: Stand) -> Iterator[Trial]:
     trial.end()
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=LONG.get(name, ())) for name in CASES])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=marks_of(name)) for name in CASES])
 def test_no_figure_is_better_than_what_an_outside_observer_saw(trial: Trial, name: str) -> None:
     case = CASES[name]
     publications, live = watched(trial, case)
@@ -137,9 +142,9 @@ def test_no_figure_is_better_than_what_an_outside_observer_saw(trial: Trial, nam
 @pytest.mark.mutants
 def test_a_record_that_is_stamped_before_the_commit_is_found(stand: Stand, tmp_path: Path) -> None:
     trial = Trial(stand, source=STAMPED_BEFORE.make(tmp_path / "source"))
-    publications, _live = watched(trial, CASES["blocked commits"])
+    publications, _live = watched(trial, CASES[SHORT])
     trial.end()
-    assert len(too_good(publications)) == CASES["blocked commits"].records
+    assert len(too_good(publications)) == CASES[SHORT].records
 
 
 def too_good(publications: Iterable[Publication]) -> list[Publication]:

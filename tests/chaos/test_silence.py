@@ -42,6 +42,7 @@ def executed(trial: Trial) -> int:
     return int(count)
 
 
+@pytest.mark.thorough
 def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial, proxy: Proxy) -> None:
     """Idle connections, those that measure the clock, and one in the middle of a batch, whose rows are locked."""
     trial.add("articles.publish", 10)
@@ -55,6 +56,7 @@ def test_publishing_goes_on_after_a_proxy_swallowed_all_connections(trial: Trial
     assert trial.stand.rows("SELECT COUNT(*), COUNT(DISTINCT task_id) FROM probe_effect") == [(4, 4)]
 
 
+@pytest.mark.thorough
 def test_workers_whose_connections_were_swallowed_end_when_shown_to(trial: Trial, proxy: Proxy) -> None:
     trial.add("probe.slow", 4, parameters={"seconds": 0.5})
     trial.workers.wait_for("probe.slow begins")
@@ -63,6 +65,7 @@ def test_workers_whose_connections_were_swallowed_end_when_shown_to(trial: Trial
     trial.workers.wait()
 
 
+@pytest.mark.thorough
 def test_a_worker_that_runs_for_a_while_ends_when_shown_to(trial: Trial, proxy: Proxy) -> None:
     """Cron's workers have no parent that could kill them."""
     trial.workers.stop()
@@ -76,7 +79,7 @@ def test_a_worker_that_runs_for_a_while_ends_when_shown_to(trial: Trial, proxy: 
 
 
 def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
-    patience = {"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 8}'}
+    patience = {"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 4}'}
     trial = Trial(stand, tasks=0, seconds=0, env=patience)
     trial.reset()
     trial.start_workers()
@@ -90,6 +93,7 @@ def test_a_worker_that_stands_still_is_replaced(stand: Stand) -> None:
     assert trial.workers.stop() == 0
 
 
+@pytest.mark.thorough
 def test_workers_that_are_stopped_with_their_supervisor_go_on(stand: Stand) -> None:
     """As when a machine is suspended: nothing hangs, and nothing is wrong with Redis."""
     trial = Trial(stand, tasks=0, seconds=0, env={"TEST_SETTINGS": '{"SCHEDULING_SILENCE": 8}'})
@@ -111,6 +115,7 @@ def test_workers_that_are_stopped_with_their_supervisor_go_on(stand: Stand) -> N
     assert trial.workers.stop() == 0
 
 
+@pytest.mark.thorough
 def test_a_worker_that_stands_still_ends_with_the_others(stand: Stand) -> None:
     """A signal does not reach a stopped process, nor one that hangs with the interpreter's lock."""
     trial = Trial(stand, tasks=0, seconds=0)
@@ -125,10 +130,11 @@ def test_a_worker_that_stands_still_ends_with_the_others(stand: Stand) -> None:
 @pytest.mark.parametrize(
     ("program", "is_limited"),
     [
-        (["-c", "import headline.wsgi"], True),
-        (["manage.py", "shell", "--verbosity", "0", "-c", ""], False),
+        pytest.param(["-c", "import headline.wsgi"], True, id="web server"),
+        pytest.param(
+            ["manage.py", "shell", "--verbosity", "0", "-c", ""], False, id="command", marks=pytest.mark.thorough
+        ),
     ],
-    ids=["web server", "command"],
 )
 def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
     stand: Stand, program: list[str], is_limited: bool
@@ -141,6 +147,7 @@ def test_what_serves_gives_up_and_what_a_person_waits_for_does_not(
     assert ("max_statement_time" in process.output) is is_limited, process.output
 
 
+@pytest.mark.thorough
 def test_a_read_only_database_is_named_though_no_worker_can_say_so(stand: Stand) -> None:
     """On servers of its own, because the variable is global."""
     ask = "from django.test import Client; print(list(Client().get('/readyz').json()['trouble']))"

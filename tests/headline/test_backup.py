@@ -370,6 +370,7 @@ def test_what_became_due_since_is_held_and_nothing_is_sent(restored: Callable[[s
     assert table(found.archive, "scheduling_installation")[0]["identity"] not in ("", here)
 
 
+@pytest.mark.thorough
 def test_what_became_due_since_is_published_silently(restored: Callable[[str], Restored]) -> None:
     found = restored("publish")
     assert found.statuses() == {
@@ -386,6 +387,7 @@ def test_what_became_due_since_is_published_silently(restored: Callable[[str], R
     assert "held=0 published=3 rescheduled=0 retried=1" in found.report
 
 
+@pytest.mark.thorough
 def test_what_became_due_since_is_rescheduled_one_a_minute(restored: Callable[[str], Restored]) -> None:
     found = restored("reschedule")
     times = [
@@ -547,7 +549,7 @@ def test_tables_longer_than_a_page_are_restored_completely(tmp_path: Path) -> No
     assert Tag.objects.count() == 450
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_an_interruption_leaves_nothing_and_is_reported_in_a_sentence(
     number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

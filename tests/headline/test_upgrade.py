@@ -72,8 +72,11 @@ def test_workers_of_the_old_version_go_on_during_and_after_the_upgrade(
 @pytest.mark.usefixtures("_same_tables")
 @pytest.mark.parametrize(
     ("number", "code", "why"),
-    [("", 2, "row 7 has no name"), (f"{signal.SIGINT:d}", 130, "Interrupted."), (f"{signal.SIGTERM:d}", 143, "Inter")],
-    ids=["failed", "SIGINT", "SIGTERM"],
+    [
+        pytest.param("", 2, "row 7 has no name", id="failed"),
+        pytest.param(f"{signal.SIGINT:d}", 130, "Interrupted.", id="SIGINT", marks=pytest.mark.thorough),
+        pytest.param(f"{signal.SIGTERM:d}", 143, "Interrupted.", id="SIGTERM"),
+    ],
 )
 def test_a_migration_that_fails_says_how_to_go_on_and_back(
     number: str, code: int, why: str, manage: Manage, tmp_path: Path

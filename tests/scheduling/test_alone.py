@@ -62,7 +62,12 @@ ADMIN += ["django.contrib.messages"]
 API = ["rest_framework", "rest_framework.authtoken"]
 
 
-@pytest.fixture(params=[[], [*ADMIN, *API]], ids=["bare", "with admin and API"])
+@pytest.fixture(
+    params=[
+        pytest.param([], id="bare"),
+        pytest.param([*ADMIN, *API], id="with admin and API", marks=pytest.mark.thorough),
+    ]
+)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A Django project with the engine, one app that has handlers, and what `startproject` and a REST API add."""
     (tmp_path / "scheduling").symlink_to(base_dir / "scheduling")

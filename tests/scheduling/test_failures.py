@@ -348,7 +348,13 @@ def refuse(error: BaseException, *bad: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "error", [FULL, LOCKED, OperationalError(1054, "Unknown column"), OSError(errno.ENOSPC, "full")]
+    "error",
+    [
+        FULL,
+        pytest.param(LOCKED, marks=pytest.mark.thorough),
+        OperationalError(1054, "Unknown column"),
+        OSError(errno.ENOSPC, "full"),
+    ],
 )
 def test_trouble_counts_no_attempt_however_long_it_lasts(
     queue: DelayQueue, add: Add, notes: Notes, travel: Travel, error: Exception

@@ -42,7 +42,13 @@ def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installa
     installed.close()
 
 
-@pytest.fixture(params=KINDS)
+OF_ONE_SERVER = {"redis", "unix", "redis+sentinel"}
+"""Kinds that send the same commands as `rediss` does, and as `redis` in `test_queue_contract`."""
+
+
+@pytest.fixture(
+    params=[pytest.param(kind, marks=pytest.mark.thorough if kind in OF_ONE_SERVER else ()) for kind in KINDS]
+)
 def installation(request: pytest.FixtureRequest, installations: Installations, settings: Any) -> Installation:
     """The engine on each kind of Redis, which is empty."""
     installed = installations[request.param]
@@ -95,7 +101,7 @@ def test_an_untrusted_certificate_is_refused(installations: Installations) -> No
     assert not pings(url.partition("?")[0])
 
 
-@pytest.mark.parametrize("kind", ["redis", "redis+sentinel"])
+@pytest.mark.parametrize("kind", ["redis", pytest.param("redis+sentinel", marks=pytest.mark.thorough)])
 def test_a_wrong_password_is_refused(installations: Installations, kind: str) -> None:
     url = installations[kind].url
     assert pings(url)

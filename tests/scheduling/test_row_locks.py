@@ -15,7 +15,7 @@ from scheduling.models import TaskInfo
 from scheduling.services import add_tasks, cancel_keys, cancel_tasks, run_due
 from tests.scheduling.conftest import TYPE, Add, Notes, held_by_another
 
-pytestmark = pytest.mark.parametrize("rows", [3, 10, 50, 300])
+pytestmark = pytest.mark.parametrize("rows", [3, 10, 50, pytest.param(300, marks=pytest.mark.thorough)])
 
 
 def test_a_worker_ends_its_batch_while_another_runs_the_next_task(

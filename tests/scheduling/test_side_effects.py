@@ -180,12 +180,12 @@ def test_an_at_least_once_task_longer_than_its_lease_is_run_once(
     assert Effect.objects.filter(task_id=slow).count() == 1
 
 
-@pytest.mark.parametrize("name", ["probe.at_least_once", "lease"])
+@pytest.mark.parametrize("name", ["probe.at_least_once", pytest.param("lease", marks=pytest.mark.thorough)])
 def test_a_thread_that_cannot_be_started_counts_as_no_attempt(
     name: str, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`name` is that of the thread."""
-    settings.SCHEDULING_TROUBLE_PAUSE = 0.1
+    settings.SCHEDULING_TROUBLE_PAUSE, settings.SCHEDULING_MAX_SLEEP = 0.1, 0.1
     refused, start = list[str](), threading.Thread.start
 
     def refuse(thread: threading.Thread) -> None:

@@ -38,6 +38,12 @@ def queue(request: pytest.FixtureRequest, transactional_db: None, settings: Any)
     return {}
 
 
+whatever_the_queue = pytest.mark.parametrize(
+    "queue", ["redis", pytest.param("database", marks=pytest.mark.thorough)], indirect=True
+)
+"""For what a worker does with either in the same way."""
+
+
 @pytest.fixture
 def start_worker(start_manage: StartManage) -> StartWorker:
     """Starts `poll --forever` and waits for its first heartbeat."""
@@ -78,6 +84,7 @@ def test_a_worker_runs_tasks_when_they_are_due(queue: dict[str, str], start_work
     assert_each_ran_once(tasks)
 
 
+@whatever_the_queue
 def test_a_worker_prunes_records_past_their_retention(queue: dict[str, str], start_worker: StartWorker) -> None:
     """R4.9"""
     long_ago = read_database_clock() - timedelta(days=91)
@@ -140,6 +147,7 @@ def test_runs_that_overlap_execute_nothing_twice(queue: dict[str, str], start_ma
     assert sum(int(match[1]) for match in executed if match) == 600
 
 
+@whatever_the_queue
 def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage) -> None:
     add_probes("note", 2)
     add_probes("fail", parameters={"times": 0})
@@ -166,7 +174,8 @@ def test_invalid_arguments_are_refused_with_a_message(manage: Manage, arguments:
     assert "Traceback" not in refused.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@whatever_the_queue
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
 def test_a_stopped_worker_finishes_its_batch_and_is_not_alive(
     queue: dict[str, str], start_worker: StartWorker, number: signal.Signals
 ) -> None:
@@ -180,6 +189,7 @@ def test_a_stopped_worker_finishes_its_batch_and_is_not_alive(
     assert workers(read_database_clock()).count == 0
 
 
+@whatever_the_queue
 def test_after_a_stop_the_worker_seen_last_is_the_one_that_was_stopped(
     queue: dict[str, str], start_worker: StartWorker
 ) -> None:
@@ -198,6 +208,7 @@ def test_after_a_stop_the_worker_seen_last_is_the_one_that_was_stopped(
     assert WorkerHeartbeat.objects.exclude(stopped_at=None).count() == 1
 
 
+@whatever_the_queue
 def test_the_second_signal_ends_a_worker_at_once_and_loses_nothing(
     queue: dict[str, str], start_worker: StartWorker
 ) -> None:
@@ -305,7 +316,7 @@ def is_alive(pid: int) -> bool:
 
 def test_a_failing_handler_stops_no_worker(queue: dict[str, str], start_worker: StartWorker) -> None:
     """R1.16, R0.8, R2.2"""
-    worker = start_worker(env=queue)
+    worker = start_worker(env={**queue, "TEST_SETTINGS": '{"SCHEDULING_BACKOFF": 0.1}'})
     (bad,) = add_probes("fail", parameters={"times": 1})
     notes = add_probes("note", 5)
     eventually(nothing_is_pending)
@@ -344,6 +355,7 @@ def test_refresh_reports_what_it_did(keys: Keys, manage: Manage) -> None:
     assert (done.returncode, done.stdout) == (0, "loaded=3 promoted=0 requeued=0 healed=0\n")
 
 
+@whatever_the_queue
 def test_refresh_repeats_on_its_interval(queue: dict[str, str], start_manage: StartManage) -> None:
     """R3.5"""
     often = {**queue, "TEST_SETTINGS": '{"SCHEDULING_REFRESH_INTERVAL": 0.4}'}
@@ -353,6 +365,7 @@ def test_refresh_repeats_on_its_interval(queue: dict[str, str], start_manage: St
     assert len(process.lines) <= (time.monotonic() - began) / 0.4 + 1
 
 
+@whatever_the_queue
 def test_refresh_ends_when_its_time_is_over(queue: dict[str, str], manage: Manage) -> None:
     """R3.5"""
     done = manage("refresh", "--for", "0.2", env=queue)

@@ -42,6 +42,7 @@ NEXT_ARE_NEW_TERMS = ("articles", "0018_locks_of_foreign_keys")
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 
+@pytest.mark.thorough
 def test_a_recorded_installation_is_upgraded_and_its_values_get_the_standard_terms(tmp_path: Path) -> None:
     wanted = describe()
     with other_database(tmp_path) as url:

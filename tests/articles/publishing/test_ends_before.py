@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Status = Article.Status
 
 
-@pytest.fixture(autouse=True, params=[-60, 60])
+@pytest.fixture(autouse=True, params=[-60, pytest.param(60, marks=pytest.mark.thorough)])
 def _wrong_clock(request: pytest.FixtureRequest) -> Iterator[None]:
     """This process has not measured the database's clock, and its machine's is a minute off: it only estimates it."""
     clock.measure()
@@ -127,15 +127,14 @@ def _delete_many(article: Article, by: User) -> None:
     "act",
     [
         _reschedule_by_api,
-        _embargo_by_api,
         _edit_end,
-        _shift,
         _schedule_many,
         _join_release,
-        _delete_by_api,
-        _delete_in_the_desk,
-        _delete,
         _delete_many,
+        *(
+            pytest.param(act, marks=pytest.mark.thorough)
+            for act in (_embargo_by_api, _shift, _delete_by_api, _delete_in_the_desk, _delete)
+        ),
     ],
 )
 def test_no_change_of_an_article_passes_over_what_readers_saw(

@@ -130,11 +130,11 @@ def found_for_production() -> set[str]:
 @pytest.mark.parametrize(
     ("limit", "policy", "complaints"),
     [
-        ("0", "noeviction", {"articles.W012"}),
+        pytest.param("0", "noeviction", {"articles.W012"}, marks=pytest.mark.thorough),
         ("50mb", "noeviction", {"articles.W012"}),
         ("0", "allkeys-lru", {"articles.W012"}),
         ("50mb", "allkeys-lru", set()),
-        ("50mb", "volatile-ttl", set()),
+        pytest.param("50mb", "volatile-ttl", set(), marks=pytest.mark.thorough),
     ],
 )
 def test_a_cache_that_cannot_make_room_is_named_in_production(
