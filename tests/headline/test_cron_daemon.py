@@ -71,7 +71,8 @@ def _environment(process: Path) -> bytes:
 @pytest.mark.long
 def test_cron_alone_publishes_an_article_on_time(installed: None) -> None:
     """R3.2, R3.5"""
-    minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1, seconds=5)
+    soonest = read_database_clock() + timedelta(seconds=10)  # by which the daemon has seen the new lines
+    minute = soonest.replace(second=0, microsecond=0) + timedelta(minutes=1, seconds=5)
     article = make_article(status=Article.Status.APPROVED, publish_at=minute)
     eventually(lambda: Article.objects.get(pk=article.pk).status == Article.Status.PUBLISHED, timeout=150)
     eventually(lambda: TaskInfoLog.objects.get(task_type=PUBLISH).lateness_ms is not None)  # once it has committed
