@@ -43,7 +43,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@echo "Headline is starting on $(SITE_URL)/ , the newsroom on $(SITE_URL)/admin/ ; Ctrl-C stops it."
 	@exec $(BIN)/honcho start --port $(PORT)
 
-test: packages .venv/test  ## all tests on MariaDB and Redis, with Chromium; installs what they need (as root)
+test: packages .venv/test  ## tests on MariaDB and Redis, with Chromium; installs what they need (as root)
 	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5
 
 thorough: packages .venv/test  ## what `make test` tries in short, in all cases, roles, faults and windows
