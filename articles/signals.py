@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_delete, pre_save
 from django.dispatch import receiver
 
@@ -28,6 +29,8 @@ from articles.models import (
     FrontVersion,
     Image,
     Levels,
+    Push,
+    PushSubscription,
     Release,
     Tag,
     Update,
@@ -54,7 +57,7 @@ from articles.review import discard_changes, record_words
 from articles.task_types import RELEASE
 from articles.webhooks import pause_without
 from articles.workflow import Transition
-from scheduling.database import database_clock_set, read_database_clock
+from scheduling.database import database_clock_set, lock_by_ids, read_database_clock
 from scheduling.services import cancel_keys
 
 
@@ -124,9 +127,17 @@ def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
 
 
 @receiver(pre_delete, sender=Channel)
-def pause_webhooks(instance: Channel, **kwargs: Any) -> None:
-    """Pause the webhooks that hear of this channel alone."""
-    pause_without(instance.pk)
+def pause_webhooks(instance: Channel, origin: Any, **kwargs: Any) -> None:
+    """Pause the webhooks that hear of the channels alone that are deleted with this one."""
+    is_query = getattr(origin, "model", None) is Channel
+    pause_without({*origin.values_list("pk", flat=True)} if is_query else {instance.pk})
+
+
+@receiver(pre_delete, sender=Push)
+@receiver(pre_delete, sender=PushSubscription)
+def let_no_message_follow(sender: type[Model], instance: Model, **kwargs: Any) -> None:
+    """Lock it before its messages are deleted: one that is written then would refuse its deletion."""
+    lock_by_ids(sender, [instance.pk]).exists()
 
 
 @receiver(post_delete, sender=Article)

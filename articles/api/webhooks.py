@@ -142,6 +142,7 @@ class EndpointViewSet(ScreenViewSet):
     serializer_class = EndpointSerializer
     queryset = Endpoint.objects.prefetch_related("channels")
     unversioned = frozenset({"failing_since", "health"})
+    is_secret = frozenset({"create", "rotate_secret"})
 
     def paginate_queryset(self, queryset: Any) -> Any:
         """With the health of a page of webhooks, read at once."""

@@ -29,7 +29,7 @@ from articles.desk.opened_form import OpenedForm
 from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField
 from articles.exceptions import ArticleError
-from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH, TIME_LENGTH
+from articles.limits import ADDRESS_LENGTH, DESCRIPTION_LENGTH, MOST_REPLAYED, TIME_LENGTH
 from articles.models import Channel, Delivery, Endpoint, Event, named
 from articles.text import base_language
 from articles.webhooks import (
@@ -235,8 +235,7 @@ class EndpointAdmin(RetriedScreens):
                     endpoint, typed={name: request.POST.get(name, "")[: 2 * TIME_LENGTH] for name in _SINCE}
                 )
             count = replay_since(endpoint, form.cleaned_data["since"], by=request.user)
-        text = ngettext("%d event is sent again.", "%d events are sent again.", count) % count
-        self.message_user(request, text)
+        self.message_user(request, _sent_again(count, is_paused=not endpoint.enabled))
         return _back_to(endpoint)
 
     def change_view(
@@ -311,6 +310,21 @@ def _duration(milliseconds: int | None) -> str | None:
     if milliseconds is None:
         return None
     return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:.0f} s"
+
+
+def _sent_again(count: int, *, is_paused: bool) -> str:
+    """That so many events will be sent, and when, or that there are more."""
+    text = ngettext("%d event is sent again.", "%d events are sent again.", count) % count
+    if is_paused:
+        text = ngettext(
+            "%d event is sent again once the webhook goes on.",
+            "%d events are sent again once the webhook goes on.",
+            count,
+        )
+        text %= count
+    if count == MOST_REPLAYED:
+        text += " " + gettext("These are the first ones; send the others again from a later time on.")
+    return text
 
 
 def _back_to(endpoint: Endpoint, typed: Mapping[str, str] | None = None) -> HttpResponse:

@@ -6,6 +6,7 @@ to an endpoint, by a lease that expires when it dies: then another sends again w
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,7 @@ from articles import sending
 from articles.distribution import catch_up
 from articles.models import Article, Delivery, Endpoint, Event, FeedHead
 from articles.task_types import MAIL
-from articles.webhooks.failures import LONGEST_PAUSE, PAUSES, health, pause
+from articles.webhooks.failures import LONGEST_PAUSE, PAUSES, asks_for_pause, health, pause
 from articles.webhooks.messages import EndpointMessage, messages
 from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
@@ -226,15 +227,19 @@ def _send(
     left = iter([one for one in said if one.body])
     if not lines:
         answered += [(one, Reply(0, error=TargetRefused.code)) for one in left]
-    end = time.monotonic() + _LONGEST_CHUNK  # what is left then is sent with the next ones, while the lease holds
+    # What is left then, or when the receiver has asked for a pause, is sent with the next ones, while the lease holds.
+    end, paused = time.monotonic() + _LONGEST_CHUNK, threading.Event()
 
     def post(line: PinnedConnection) -> None:
         """Send one after the other, beside the other threads: to hand over each would take as long as to send it."""
-        while time.monotonic() <= end and (message := next(left, None)):
+        while not paused.is_set() and time.monotonic() <= end and (message := next(left, None)):
             # By the database's clock: a receiver refuses what is some minutes off.
             at = int(now.timestamp() + time.monotonic() - read_at)
             signed = headers(message.message_id, at, message.body, keys)
-            answered.append((message, line.post(message.body, signed)))
+            answer = line.post(message.body, signed)
+            answered.append((message, answer))
+            if asks_for_pause(answer):
+                paused.set()
 
     list(pool.map(post, lines[: len(chunk)]))
     _note(endpoint, answered)

@@ -45,6 +45,11 @@ def pause(attempts: int, answer: Reply) -> timedelta:
     return max(usual, _asked(answer))
 
 
+def asks_for_pause(answer: Reply) -> bool:
+    """Whether nothing more is to be sent now: the receiver is gone, or overloaded and says for how long."""
+    return answer.code == 410 or bool(_asked(answer))
+
+
 def _asked(answer: Reply) -> timedelta:
     """How long a receiver that is overloaded asks to wait."""
     if answer.code not in (429, 503) or answer.retry_after is None:

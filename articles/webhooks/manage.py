@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 
 from articles.audit import Action, Actor, record_beside
@@ -28,6 +28,7 @@ SEND_SCHEDULES = "articles.send_schedules"
 
 _RECENT = timedelta(hours=24)
 _REPEATED_WITHIN = timedelta(minutes=1)
+_PAGE = 2_000  # events that are looked at together for a replay
 _SAMPLE = 1_000  # deliveries of which the median is taken
 
 
@@ -36,6 +37,13 @@ class TooManyEndpoints(ArticleError):
 
     code = "too_many_webhooks"
     message = _("There are as many webhooks as there may be; delete one first.")
+
+
+class ChannelMissing(ArticleError):
+    """A webhook without any channel would hear of all, so it is not stored without one that was chosen."""
+
+    code = "no_such_channel"
+    message = _("A channel that you chose has been deleted in the meantime; choose again.")
 
 
 class EndpointPaused(ArticleError):
@@ -49,7 +57,8 @@ class EndpointPaused(ArticleError):
 def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel] | None = None) -> None:
     """Store a new or changed webhook; a new one gets a secret, and hears of what happens from now on.
 
-    `channels` are those that the caller stores next. Raises `NotAllowed`, `TargetRefused`, and `TooManyEndpoints`.
+    `channels` are those that the caller stores next. Raises `NotAllowed`, `TargetRefused`, `ChannelMissing`, and
+    `TooManyEndpoints`.
     """
     require(MANAGE, by)
     stored = Endpoint.objects.filter(pk=endpoint.pk).first() if endpoint.pk else None
@@ -58,10 +67,13 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel
     new = old if channels is None else {one.pk for one in channels}
     # Who may not let it hear of what is not out does not lead what it hears elsewhere, or let it hear more, either.
     is_as_before = before.hears_newsroom and before.url == endpoint.url and not _hears_more(endpoint, before, old, new)
+    is_as_before &= not (endpoint.enabled and _lacks_channels(before))
     if endpoint.hears_newsroom and not is_as_before:
         require(SEND_SCHEDULES, by)
     if stored is None or stored.url != endpoint.url:
         check(endpoint.url)
+    if channels and len(lock_by_ids(Channel, new)) < len(new):
+        raise ChannelMissing
     if stored is None:
         if Endpoint.objects.count() >= MOST_ENDPOINTS:
             raise TooManyEndpoints
@@ -85,10 +97,17 @@ def _hears_more(endpoint: Endpoint, before: Endpoint, old: Collection[int], new:
     return bool(kinds - {*before.heard_kinds()}) or (bool(kinds) and is_wider)
 
 
+def _lacks_channels(endpoint: Endpoint) -> bool:
+    """Whether it is paused because its channels were deleted: it hears of more when it goes on, with any others."""
+    return not endpoint.enabled and endpoint.paused_because == _CHANNELS_DELETED
+
+
 def _is_wider(old: Collection[Any], new: Collection[Any]) -> bool:
     """Whether a choice leaves less out than before: an empty one leaves out nothing."""
     return bool(old) and not (new and {*new} <= {*old})
 
+
+_CHANNELS_DELETED = "channel"
 
 _EDITABLE = ("url", "description", "kinds", "languages", "is_full", "hears_newsroom", "enabled")
 _HEALTH = ("failing_since", "failed_at", "is_owner_mailed", "paused_because", "resumes_at")
@@ -110,13 +129,16 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
     """Pause it, or go on with what has waited. Raises `NotAllowed` and `Gone`."""
     require(MANAGE, by)
     locked = _lock(endpoint)
-    locked.enabled = enabled
-    _forget_failures(locked)
-    locked.save(update_fields=["enabled", *_HEALTH])
+    if enabled and locked.hears_newsroom and _lacks_channels(locked):
+        require(SEND_SCHEDULES, by)
+    if locked.enabled or enabled:  # else why it was paused would be forgotten
+        locked.enabled = enabled
+        _forget_failures(locked)
+        locked.save(update_fields=["enabled", *_HEALTH])
+        _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
     if enabled:
         _send_waiting(locked)
     endpoint.refresh_from_db()
-    _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
 
 
 @retried
@@ -138,36 +160,43 @@ def rotate_secret(endpoint: Endpoint, *, by: Actor) -> None:
 
 @retried
 def delete_endpoint(endpoint: Endpoint, *, by: Actor) -> None:
-    """Delete it with its log. Raises `NotAllowed`."""
+    """Delete it with its log, unless it is gone. Raises `NotAllowed`."""
     require(MANAGE, by)
-    list(lock_by_ids(Endpoint, [endpoint.pk]))  # else a dispatcher adds a delivery after the others are deleted
-    _record(Action.DELETE_WEBHOOK, endpoint, by)
-    endpoint.delete()
+    # Without the lock a dispatcher adds a delivery after the others are deleted.
+    if lock_by_ids(Endpoint, [endpoint.pk]).exists():
+        _record(Action.DELETE_WEBHOOK, endpoint, by)
+        endpoint.delete()
 
 
-def pause_without(channel_id: int) -> None:
-    """Pause the webhooks that hear of this channel alone, which is deleted: without any they would hear of all."""
+def pause_without(channel_ids: Collection[int]) -> None:
+    """Pause the webhooks that hear of these channels alone, which are deleted: without any they would hear of all."""
+    list(lock_by_ids(Channel, channel_ids).values_list("pk"))  # else a webhook chooses one at the same time
     chosen = Endpoint.channels.through._default_manager
-    others = chosen.filter(endpoint=OuterRef("endpoint")).exclude(channel=channel_id)
-    rows = chosen.filter(~Exists(others), channel=channel_id)
-    ids = list(rows.values_list("endpoint", flat=True))
-    Endpoint.objects.filter(pk__in=ids).update(enabled=False, paused_because="channel")
+    hearing = [*chosen.filter(channel__in=channel_ids).values_list("endpoint", flat=True)]
+    list(lock_by_ids(Endpoint, hearing).values_list("pk"))  # else its other channels are deleted at the same time
+    others = chosen.filter(endpoint__in=hearing).exclude(channel__in=channel_ids).values_list("endpoint", flat=True)
+    alone = {*hearing} - {*others}
+    Endpoint.objects.filter(pk__in=alone).update(enabled=False, paused_because=_CHANNELS_DELETED)
 
 
 @retried
 def send_test(endpoint: Endpoint, *, by: Actor) -> Delivery:
     """Have a worker send a test message at once. Raises `NotAllowed`, `Gone` and `EndpointPaused`."""
     require(MANAGE, by)
-    if not _lock(endpoint).enabled:
+    locked, now = _lock(endpoint), read_database_clock()
+    if not locked.enabled:
         raise EndpointPaused
+    if locked.resumes_at is not None and locked.resumes_at > now:
+        raise EndpointPaused(_("The receiver has asked for a pause; send the test after it."))
     _record(Action.TEST_WEBHOOK, endpoint, by)
-    return Delivery.objects.create(endpoint=endpoint, due_at=read_database_clock())
+    return Delivery.objects.create(endpoint=endpoint, due_at=now)
 
 
 @retried
 def replay(endpoint: Endpoint, delivery_ids: Collection[int], *, by: Actor) -> int:
-    """Send these deliveries again, with the same ids; how many there are. Raises `NotAllowed`."""
+    """Send these deliveries again, with the same ids; how many there are. Raises `NotAllowed` and `Gone`."""
     require(MANAGE, by)
+    _lock(endpoint)
     rows = endpoint.deliveries.filter(pk__in=among(delivery_ids), event__isnull=False)
     count = rows.update(state=Delivery.State.PENDING, attempts=0, due_at=read_database_clock())
     _record(Action.REPLAY_WEBHOOK, endpoint, by, count=count)
@@ -181,13 +210,17 @@ def replay_since(endpoint: Endpoint, since: datetime, *, by: Actor) -> int:
     Raises `NotAllowed` and `Gone`.
     """
     require(MANAGE, by)
-    _lock(endpoint)
-    now = read_database_clock()
-    past = Event.objects.filter(seq__lte=endpoint.position, numbered_at__gte=since).order_by("seq")[:MOST_REPLAYED]
-    events = wanted(endpoint, list(past))
-    add_deliveries(endpoint, events, now)
-    ids = [event.pk for event in events]
-    again = endpoint.deliveries.filter(event__in=among(ids)) if ids else endpoint.deliveries.none()
+    locked, now, ids = _lock(endpoint), read_database_clock(), list[int]()
+    past = Event.objects.filter(seq__lte=locked.position, numbered_at__gte=since, kind__in=locked.heard_kinds())
+    after = 0
+    while page := list(past.filter(seq__gt=after).order_by("seq")[:_PAGE]):
+        after = page[-1].seq or after
+        events = wanted(locked, page)[: MOST_REPLAYED - len(ids)]
+        add_deliveries(locked, events, now)
+        ids += [event.pk for event in events]
+        if len(ids) == MOST_REPLAYED:
+            break
+    again = locked.deliveries.filter(event__in=among(ids)) if ids else locked.deliveries.none()
     again.update(state=Delivery.State.PENDING, attempts=0, due_at=now)
     _record(Action.REPLAY_WEBHOOK, endpoint, by, count=len(ids), since=since.isoformat())
     return len(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import redis
 
@@ -23,7 +23,9 @@ class RedisStream:
         """`address` may name the stream: `redis://host:6379/0?stream=news`."""
         place = urlsplit(address)
         self.stream = parse_qs(place.query).get("stream", [_STREAM])[0]
-        url = urlunsplit(place._replace(query=""))
+        options = urlencode([(name, value) for name, value in parse_qsl(place.query) if name != "stream"])
+        # Not by `urlunsplit`: a unix socket's address would lose two of its slashes.
+        url = f"{place.scheme}://{place.netloc}{place.path}?{options}"
         self._client: Any = redis.Redis.from_url(url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT)
 
     def take(self, batch: Sequence[SinkMessage]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -69,7 +69,7 @@ class IdempotencyMiddleware:
         user = _authenticated_user(request, view)
         if user is None:
             return None
-        if getattr(view.cls, "is_secret", False):
+        if has_secret(view.cls, getattr(view, "actions", {}).get("post", "")):
             return _error(400, "idempotency_key_invalid", _("The response has a secret, which is not stored."))
         if not _KEY.fullmatch(key):
             message = _("Idempotency-Key must be 1 to %(length)d printable ASCII characters.")
@@ -79,6 +79,12 @@ class IdempotencyMiddleware:
         except KeyInUseError:
             message = _("A request with this Idempotency-Key is still running; try again.")
             return _error(409, "idempotency_key_in_use", message)
+
+
+def has_secret(view: type[Any], action: str) -> bool:
+    """Whether the response to this POST has a secret: `is_secret` of a view is of all its actions, or names them."""
+    named: bool | Collection[str] = getattr(view, "is_secret", False)
+    return named if isinstance(named, bool) else action in named
 
 
 def respond_once(user: User, key: str, fingerprint: str, view: Callable[[], Response]) -> HttpResponseBase:

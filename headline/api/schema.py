@@ -20,7 +20,7 @@ from rest_framework import serializers
 
 from articles.api.errors import ErrorSerializer
 from articles.limits import FIELDS_LENGTH
-from headline.api.idempotency import HEADER
+from headline.api.idempotency import HEADER, has_secret
 from headline.api.models import KEY_LENGTH
 
 
@@ -259,7 +259,8 @@ class Schema(AutoSchema):
     def get_override_parameters(self) -> list[Any]:
         """The headers `Idempotency-Key`, `If-Match` and `If-None-Match`, and the parameter `fields`."""
         headers = []
-        if self.method == "POST" and self.view.get_authenticators() and not getattr(self.view, "is_secret", False):
+        is_secret = has_secret(type(self.view), getattr(self.view, "action", ""))
+        if self.method == "POST" and self.view.get_authenticators() and not is_secret:
             description = (
                 "Any text chosen by the sender, at most 255 characters. Sent again with the same request within 24 "
                 "hours, it returns the first response and has no further effect."

@@ -19,6 +19,7 @@ from standardwebhooks import Webhook
 
 from articles.models import AuditEntry, Delivery, Endpoint, Event
 from articles.roles import Role
+from articles.webhooks import manage
 from tests.articles.factories import make_channel, make_member, make_user, soon
 from tests.articles.open_forms import sent_by
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
@@ -106,6 +107,32 @@ def test_a_delivery_and_all_since_a_time_are_sent_again_with_the_same_ids(client
     client.post(at("replay", endpoint), {"since": "nonsense"})
     drain()
     assert len(receiver.requests) == 7
+
+
+def test_it_is_said_what_is_sent_later_or_not_yet(
+    client: Client, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint, rain = make_endpoint(receiver.url), make_channel("Rain", slug="rain")
+    endpoint.channels.add(rain)
+    for number in range(3):
+        published(f"No. {number}")
+    published("Wet", channel=rain)
+    drain()
+    since = {"since": f"{soon(hours=-1):%Y-%m-%d %H:%M:%S}", "since_zone": "UTC"}
+
+    def said(name: str, sent: dict[str, str]) -> str:
+        (message,) = client.post(at(name, endpoint), sent, follow=True).context["messages"]
+        return str(message)
+
+    assert said("replay", since) == "1 event is sent again."
+    monkeypatch.setattr(manage, "MOST_REPLAYED", 1)
+    monkeypatch.setattr(manage, "_PAGE", 2)
+    monkeypatch.setattr("articles.desk.webhooks.MOST_REPLAYED", 1)
+    assert "These are the first ones" in said("replay", since), "of those that it hears of"
+    Endpoint.objects.update(resumes_at=soon(hours=5))
+    assert said("test", {}) == "The receiver has asked for a pause; send the test after it."
+    Endpoint.objects.update(enabled=False)
+    assert "once the webhook goes on" in said("replay", since)
 
 
 def test_a_later_webhook_hears_of_the_past_only_when_it_is_asked_for(client: Client, receiver: Receiver) -> None:

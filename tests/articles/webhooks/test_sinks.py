@@ -14,6 +14,7 @@ import redis
 from articles import publishing
 from articles.models import Event, EventSink, PendingChange
 from articles.webhooks import sinks
+from articles.webhooks.redis_stream import RedisStream
 from articles.webhooks.sinks import Sink, SinkMessage
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.articles.webhooks.receivers import drain
@@ -136,3 +137,18 @@ def test_a_sink_is_named_by_its_class_or_a_redis_address() -> None:
     found: Sink | None = sinks.sink_of("tests.articles.webhooks.test_sinks.InMemory")
     assert isinstance(found, InMemory)
     assert sinks.sink_of("") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "value"),
+    [
+        ("unix:///run/redis.sock?db=2&stream=news", "path", "/run/redis.sock"),
+        ("unix:///run/redis.sock?db=2&stream=news", "db", 2),
+        ("rediss://host:6380/1?ssl_ca_certs=/ca.pem&stream=news", "ssl_ca_certs", "/ca.pem"),
+        ("redis://host:6380/1?stream=news", "port", 6380),
+    ],
+)
+def test_the_address_of_a_stream_may_have_options(address: str, name: str, value: object) -> None:
+    sink = RedisStream(address)
+    assert sink.stream == "news"
+    assert sink._client.connection_pool.connection_kwargs[name] == value
