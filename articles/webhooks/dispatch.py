@@ -28,7 +28,7 @@ from articles.webhooks.send import PinnedConnection, Reply
 from articles.webhooks.signing import headers
 from articles.webhooks.sinks import fill, is_behind
 from articles.webhooks.target import TargetRefused, parse
-from scheduling.database import database_now, insert_rows, read_database_clock, retried, update_by_ids
+from scheduling.database import among, database_now, insert_rows, read_database_clock, retried, update_by_ids
 from scheduling.registry import Ending, companion
 from scheduling.services import add_task
 
@@ -73,7 +73,9 @@ def _give_page(endpoint: Endpoint, most: int) -> Sequence[Event]:
     rows = Event.objects.filter(seq__gt=endpoint.position).only("kind", "object_id", "seq")
     events = list(rows.order_by("seq")[:most])
     now = read_database_clock()
-    if not (events and sending.renew(sending.held(endpoint), now, position=events[-1].seq)):
+    # Not while it is paused: it may have no channels any more, and would be given all events.
+    held = sending.held(endpoint).filter(enabled=True)
+    if not (events and sending.renew(held, now, position=events[-1].seq)):
         return []
     add_deliveries(endpoint, wanted(endpoint, events), now)
     return events
@@ -87,24 +89,29 @@ def add_deliveries(endpoint: Endpoint, events: Sequence[Event], now: datetime) -
 
 
 def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
-    """Those of these events that the endpoint hears of.
+    """Those of these events that the endpoint hears of."""
+    found = Event.objects.filter(heard_by(endpoint), pk__in=among([one.pk for one in events]))
+    heard = set(found.values_list("pk", flat=True))
+    return [one for one in events if one.pk in heard]
+
+
+def heard_by(endpoint: Endpoint) -> Q:
+    """The events that the endpoint hears of.
 
     With a choice of channels or languages, it also hears of an article that it has heard of before: this one left.
     """
-    kinds = endpoint.heard_kinds()
-    heard = [one for one in events if one.kind in kinds]
-    channels = set(endpoint.channels.values_list("pk", flat=True))
+    kinds = Q(kind__in=endpoint.heard_kinds())
+    channels = list(endpoint.channels.values_list("pk", flat=True))
     if not (channels or endpoint.languages):
-        return heard
-    ids = {one.object_id for one in heard if one.kind.startswith("article.")}
-    chosen = Article.objects.filter(pk__in=ids)
+        return kinds
+    chosen, known = Article.objects.all(), Delivery.objects.filter(endpoint=endpoint, object_id=OuterRef("object_id"))
     if channels:
         chosen = chosen.filter(channel__in=channels)
     if endpoint.languages:
         chosen = chosen.filter(language__in=endpoint.languages)
-    known = Delivery.objects.filter(endpoint=endpoint, object_id__in=ids, event__kind__startswith="article.")
-    wanted = {*chosen.values_list("pk", flat=True), *known.values_list("object_id", flat=True)}
-    return [one for one in heard if one.object_id in wanted or not one.kind.startswith("article.")]
+    is_other = ~Q(kind__startswith="article.")
+    is_known = Exists(known.filter(event__kind__startswith="article."))
+    return kinds & (is_other | Exists(chosen.filter(pk=OuterRef("object_id"))) | is_known)
 
 
 # Sending
@@ -112,7 +119,7 @@ def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
 
 def take(endpoint_id: int) -> Endpoint | None:
     """Lease an endpoint for this thread; None if another has it."""
-    endpoint = sending.take(Endpoint.objects.filter(_is_ready(read_database_clock()), pk=endpoint_id, enabled=True))
+    endpoint = sending.take(Endpoint.objects.filter(is_ready(read_database_clock()), pk=endpoint_id, enabled=True))
     is_ahead = Exists(Event.objects.filter(numbered_at__gt=database_now()))
     heads = FeedHead.objects.annotate(is_ahead=is_ahead).values_list("sequence", "is_ahead")
     last, is_set_back = heads.first() or (0, False)
@@ -178,13 +185,13 @@ def _close(lines: Sequence[PinnedConnection]) -> None:
 def _is_ours(endpoint: Endpoint) -> bool:
     """Renew the lease, and read what may have changed; False if it is another's, paused or asks for a pause."""
     now = read_database_clock()
-    if not sending.renew(sending.held(endpoint).filter(_is_ready(now), enabled=True), now):
+    if not sending.renew(sending.held(endpoint).filter(is_ready(now), enabled=True), now):
         return False
     endpoint.refresh_from_db()
     return True
 
 
-def _is_ready(now: datetime) -> Q:
+def is_ready(now: datetime) -> Q:
     """Whether an endpoint has not asked for a pause."""
     return Q(resumes_at__isnull=True) | _has_come("resumes_at", now)
 
@@ -253,6 +260,8 @@ def _note(endpoint: Endpoint, answered: Sequence[tuple[EndpointMessage, Reply]])
     update_by_ids(Delivery, names, (_noted(message, answer, now) for message, answer in answered))
     outcome = health(endpoint, [answer for message, answer in answered if message.body], now)
     same = Endpoint.objects.filter(pk=endpoint.pk, url=endpoint.url, failing_since=endpoint.failing_since)
+    if "enabled" in outcome.values:  # who has paused it since also said why
+        same = same.filter(enabled=True)
     if outcome.values and not same.update(**outcome.values):
         return  # it has another URL since, or a person has resumed it, of which this says nothing
     if outcome.is_back:
@@ -339,7 +348,7 @@ def due_endpoints(sequence: int) -> Iterator[tuple[int, bool]]:
     """The endpoints with something to be sent that no process sends to: id, and whether they fail."""
     now = read_database_clock()
     due = Delivery.objects.pending().filter(_has_come("due_at", now), endpoint=OuterRef("pk"))
-    rows = Endpoint.objects.filter(sending.is_free(now), _is_ready(now), enabled=True).annotate(is_due=Exists(due))
+    rows = Endpoint.objects.filter(sending.is_free(now), is_ready(now), enabled=True).annotate(is_due=Exists(due))
     rows = rows.filter(Q(is_due=True) | ~Q(position=sequence))
     for pk, since in rows.values_list("pk", "failing_since"):
         yield pk, since is not None

@@ -18,7 +18,7 @@ from articles.exceptions import ArticleError, Gone
 from articles.limits import MOST_ENDPOINTS, MOST_REPLAYED
 from articles.models import NEWSROOM_KINDS, ROTATION, Channel, Delivery, Endpoint, Event
 from articles.permissions import require
-from articles.webhooks.dispatch import add_deliveries, wanted
+from articles.webhooks.dispatch import add_deliveries, heard_by, is_ready
 from articles.webhooks.signing import new_secret
 from articles.webhooks.target import check
 from scheduling.database import among, lock_by_ids, read_database_clock, retried
@@ -28,7 +28,6 @@ SEND_SCHEDULES = "articles.send_schedules"
 
 _RECENT = timedelta(hours=24)
 _REPEATED_WITHIN = timedelta(minutes=1)
-_PAGE = 2_000  # events that are looked at together for a replay
 _SAMPLE = 1_000  # deliveries of which the median is taken
 
 
@@ -81,6 +80,8 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel
         endpoint.position = catch_up().sequence
     elif stored.url != endpoint.url or (endpoint.enabled and not stored.enabled):
         _forget_failures(endpoint)
+        if not endpoint.enabled and _lacks_channels(stored):
+            endpoint.paused_because = _CHANNELS_DELETED
         _send_waiting(endpoint)
     # Only what a form has: the dispatcher writes the others at the same time.
     names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
@@ -186,7 +187,7 @@ def send_test(endpoint: Endpoint, *, by: Actor) -> Delivery:
     locked, now = _lock(endpoint), read_database_clock()
     if not locked.enabled:
         raise EndpointPaused
-    if locked.resumes_at is not None and locked.resumes_at > now:
+    if not Endpoint.objects.filter(is_ready(now), pk=locked.pk).exists():
         raise EndpointPaused(_("The receiver has asked for a pause; send the test after it."))
     _record(Action.TEST_WEBHOOK, endpoint, by)
     return Delivery.objects.create(endpoint=endpoint, due_at=now)
@@ -207,19 +208,16 @@ def replay(endpoint: Endpoint, delivery_ids: Collection[int], *, by: Actor) -> i
 def replay_since(endpoint: Endpoint, since: datetime, *, by: Actor) -> int:
     """Send again what happened since an instant, also from before the webhook; the first thousands. The number.
 
-    Raises `NotAllowed` and `Gone`.
+    Raises `NotAllowed`, `Gone`, and `EndpointPaused` if it has lost its channels: it would hear of all.
     """
     require(MANAGE, by)
-    locked, now, ids = _lock(endpoint), read_database_clock(), list[int]()
-    past = Event.objects.filter(seq__lte=locked.position, numbered_at__gte=since, kind__in=locked.heard_kinds())
-    after = 0
-    while page := list(past.filter(seq__gt=after).order_by("seq")[:_PAGE]):
-        after = page[-1].seq or after
-        events = wanted(locked, page)[: MOST_REPLAYED - len(ids)]
-        add_deliveries(locked, events, now)
-        ids += [event.pk for event in events]
-        if len(ids) == MOST_REPLAYED:
-            break
+    locked, now = _lock(endpoint), read_database_clock()
+    if _lacks_channels(locked) and not locked.channels.exists():
+        raise EndpointPaused(_("The channels of this webhook have been deleted; choose others first."))
+    past = Event.objects.filter(heard_by(locked), seq__lte=locked.position, numbered_at__gte=since).order_by("seq")
+    events = list(past.only("object_id")[:MOST_REPLAYED])
+    add_deliveries(locked, events, now)
+    ids = [event.pk for event in events]
     again = locked.deliveries.filter(event__in=among(ids)) if ids else locked.deliveries.none()
     again.update(state=Delivery.State.PENDING, attempts=0, due_at=now)
     _record(Action.REPLAY_WEBHOOK, endpoint, by, count=len(ids), since=since.isoformat())

@@ -129,8 +129,8 @@ def _message(endpoint: Endpoint, delivery: Delivery, now: Now) -> EndpointMessag
         data: dict[str, Any] = {"attempt": delivery.attempts + 1, "late_ms": 0}
         return _sealed(delivery, f"test_{delivery.pk}", TEST, delivery.due_at, data)
     kind = true_kind(event, now)
-    if kind in NEWSROOM_KINDS and not endpoint.hears_newsroom:
-        kind = ""  # it might when the event was given to it
+    if kind in NEWSROOM_KINDS and kind not in endpoint.heard_kinds():
+        kind = ""  # it might hear of it when the event was given to it
     late = max(0, round((now.at - event.happened_at) / timedelta(milliseconds=1)))
     data = {
         "object": event.object_id,

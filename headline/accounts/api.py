@@ -94,7 +94,7 @@ class UserViewSet(ScreenViewSet):
     filter_class = UserFilterSerializer
     queryset = User.objects.prefetch_related("groups")
     named_in_form = {"groups": "roles"}  # noqa: RUF012
-    is_secret = True  # a link to set a password is in a response
+    is_secret = frozenset({"invite"})  # its response has a link to set a password
 
     def filter_list(self, queryset: Any, filters: dict[str, Any]) -> Any:
         """Filter by name, role and whether they are active."""

@@ -10,10 +10,13 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
+from articles.distribution import catch_up
 from articles.exceptions import NotAllowed
-from articles.models import AuditEntry, Channel, Delivery, Endpoint
+from articles.models import Article, AuditEntry, Channel, Delivery, Endpoint
 from articles.webhooks import delete_endpoint, save_endpoint, set_enabled
+from articles.webhooks.dispatch import serve, take
 from scheduling.database import lock_by_ids
+from scheduling.registry import Ending
 from tests.articles.desk.test_at_once import desk, while_it_waits
 from tests.articles.factories import APPROVED, make_article, make_channel, make_user, soon
 from tests.articles.webhooks.receivers import Receiver, drain, make_endpoint, receiving
@@ -173,3 +176,84 @@ def test_a_secret_is_not_stored_with_the_key_of_a_request(boss: User) -> None:
 
     assert post(client, rotate, {}) == post(client, API, {"url": URL}) == 400
     assert post(client, replay, {"deliveries": [1]}) == 202
+
+
+@pytest.mark.usefixtures("_row_locks")
+def test_a_webhook_that_loses_its_channels_is_given_nothing_more(receiver: Receiver, sport: Channel) -> None:
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True)
+    endpoint.channels.add(sport)
+    for number in range(9):
+        make_article(f"Secret {number}", status=APPROVED, publish_at=soon(hours=2))
+    catch_up()
+    leased = take(endpoint.pk)
+    assert leased is not None
+    while_it_waits(sport.delete, lambda: serve(leased, Ending()))
+    assert (receiver.requests, Delivery.objects.count()) == ([], 0)
+
+
+def test_a_webhook_without_its_channels_replays_nothing(
+    receiver: Receiver, boss: User, olga: User, sport: Channel, arts: Channel
+) -> None:
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True)
+    endpoint.channels.add(sport)
+    make_article("Secret", status=APPROVED, channel=make_channel("Other"), publish_at=soon(hours=2))
+    drain()
+    sport.delete()
+    sent = {"since": soon(hours=-1).isoformat()}
+    answer = desk(olga).post(f"{API}{endpoint.pk}/replay/", sent, content_type="application/json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "webhook_paused")
+    resumed = {"channels": ["arts"], "enabled": True}
+    desk(boss).patch(f"{API}{endpoint.pk}/", resumed, content_type="application/json")
+    drain()
+    assert receiver.requests == []
+
+
+def test_why_a_webhook_is_paused_survives_a_late_answer(
+    receiver: Receiver, olga: User, sport: Channel, arts: Channel
+) -> None:
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True)
+    endpoint.channels.add(sport)
+    article = make_article("Plan", status=APPROVED, channel=sport, publish_at=soon(hours=2))
+
+    def answer(handler: Any) -> None:
+        Article.objects.filter(pk=article.pk).update(channel=arts)
+        Channel.objects.get(pk=sport.pk).delete()
+        connection.close()
+        handler.send_response(410)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    receiver.answer = answer
+    drain()
+    endpoint.refresh_from_db()
+    assert (len(receiver.requests), endpoint.paused_because) == (1, "channel")
+    with pytest.raises(NotAllowed):
+        set_enabled(endpoint, True, by=olga)
+
+
+def test_why_a_webhook_is_paused_survives_another_url(
+    receiver: Receiver, boss: User, olga: User, sport: Channel
+) -> None:
+    endpoint = make_endpoint(URL, hears_newsroom=True)
+    endpoint.channels.add(sport)
+    sport.delete()
+    sent = {"url": receiver.url}
+    assert desk(boss).patch(f"{API}{endpoint.pk}/", sent, content_type="application/json").status_code == 200
+    with pytest.raises(NotAllowed):
+        set_enabled(endpoint, True, by=olga)
+
+
+def test_a_plan_that_waits_is_not_sent_to_a_webhook_that_no_longer_hears_of_plans(
+    receiver: Receiver, boss: User
+) -> None:
+    endpoint = make_endpoint(receiver.url, hears_newsroom=True)
+    receiver.answer = 503
+    make_article("Secret", status=APPROVED, publish_at=soon(hours=2))
+    drain()
+    receiver.requests.clear()
+    receiver.answer = 200
+    sent = {"kinds": ["article.published"]}
+    assert desk(boss).patch(f"{API}{endpoint.pk}/", sent, content_type="application/json").status_code == 200
+    Delivery.objects.update(due_at=soon())
+    drain()
+    assert (receiver.requests, Delivery.objects.get().state) == ([], Delivery.State.DROPPED)

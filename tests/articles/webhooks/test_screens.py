@@ -126,7 +126,6 @@ def test_it_is_said_what_is_sent_later_or_not_yet(
 
     assert said("replay", since) == "1 event is sent again."
     monkeypatch.setattr(manage, "MOST_REPLAYED", 1)
-    monkeypatch.setattr(manage, "_PAGE", 2)
     monkeypatch.setattr("articles.desk.webhooks.MOST_REPLAYED", 1)
     assert "These are the first ones" in said("replay", since), "of those that it hears of"
     Endpoint.objects.update(resumes_at=soon(hours=5))
