@@ -314,14 +314,15 @@ def _duration(milliseconds: int | None) -> str | None:
 
 def _sent_again(count: int, *, is_paused: bool) -> str:
     """That so many events will be sent, and when, or that there are more."""
-    text = ngettext("%d event is sent again.", "%d events are sent again.", count) % count
     if is_paused:
         text = ngettext(
             "%d event is sent again once the webhook goes on.",
             "%d events are sent again once the webhook goes on.",
             count,
         )
-        text %= count
+    else:
+        text = ngettext("%d event is sent again.", "%d events are sent again.", count)
+    text %= count
     if count == MOST_REPLAYED:
         text += " " + gettext("These are the first ones; send the others again from a later time on.")
     return text

@@ -70,14 +70,15 @@ def give_events(endpoint: Endpoint, most: int = _PAGE) -> int:
 
 @retried
 def _give_page(endpoint: Endpoint, most: int) -> Sequence[Event]:
-    rows = Event.objects.filter(seq__gt=endpoint.position).only("kind", "object_id", "seq")
+    rows = Event.objects.filter(seq__gt=endpoint.position).only("seq")
     events = list(rows.order_by("seq")[:most])
     now = read_database_clock()
     # Not while it is paused: it may have no channels any more, and would be given all events.
     held = sending.held(endpoint).filter(enabled=True)
     if not (events and sending.renew(held, now, position=events[-1].seq)):
         return []
-    add_deliveries(endpoint, wanted(endpoint, events), now)
+    heard = Event.objects.filter(heard_by(endpoint), pk__in=among([one.pk for one in events]))
+    add_deliveries(endpoint, list(heard.only("object_id").order_by("seq")), now)
     return events
 
 
@@ -86,13 +87,6 @@ def add_deliveries(endpoint: Endpoint, events: Sequence[Event], now: datetime) -
     fields = ("endpoint", "event", "object_id", "state", "attempts", "due_at", "kind", "error", "body", "response")
     rows = ([endpoint.pk, one.pk, one.object_id, Key.PENDING, 0, now, "", "", "", ""] for one in events)
     insert_rows(Delivery, fields, rows, unless_there=True)
-
-
-def wanted(endpoint: Endpoint, events: Sequence[Event]) -> list[Event]:
-    """Those of these events that the endpoint hears of."""
-    found = Event.objects.filter(heard_by(endpoint), pk__in=among([one.pk for one in events]))
-    heard = set(found.values_list("pk", flat=True))
-    return [one for one in events if one.pk in heard]
 
 
 def heard_by(endpoint: Endpoint) -> Q:

@@ -66,7 +66,6 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel
     new = old if channels is None else {one.pk for one in channels}
     # Who may not let it hear of what is not out does not lead what it hears elsewhere, or let it hear more, either.
     is_as_before = before.hears_newsroom and before.url == endpoint.url and not _hears_more(endpoint, before, old, new)
-    is_as_before &= not (endpoint.enabled and _lacks_channels(before))
     if endpoint.hears_newsroom and not is_as_before:
         require(SEND_SCHEDULES, by)
     if stored is None or stored.url != endpoint.url:
@@ -80,8 +79,6 @@ def save_endpoint(endpoint: Endpoint, *, by: Actor, channels: Collection[Channel
         endpoint.position = catch_up().sequence
     elif stored.url != endpoint.url or (endpoint.enabled and not stored.enabled):
         _forget_failures(endpoint)
-        if not endpoint.enabled and _lacks_channels(stored):
-            endpoint.paused_because = _CHANNELS_DELETED
         _send_waiting(endpoint)
     # Only what a form has: the dispatcher writes the others at the same time.
     names = None if stored is None else [*_EDITABLE, *_HEALTH] if endpoint.failing_since is None else _EDITABLE
@@ -95,6 +92,7 @@ def _hears_more(endpoint: Endpoint, before: Endpoint, old: Collection[int], new:
     """Whether it hears of more that is not out than before, when it had the `old` channels."""
     kinds = {*NEWSROOM_KINDS} & {*endpoint.heard_kinds()}
     is_wider = _is_wider(before.languages, endpoint.languages) or _is_wider(old, new)
+    is_wider |= endpoint.enabled and _lacks_channels(before)
     return bool(kinds - {*before.heard_kinds()}) or (bool(kinds) and is_wider)
 
 
@@ -116,7 +114,9 @@ _HEALTH = ("failing_since", "failed_at", "is_owner_mailed", "paused_because", "r
 
 def _forget_failures(endpoint: Endpoint) -> None:
     endpoint.failing_since = endpoint.failed_at = endpoint.resumes_at = None
-    endpoint.is_owner_mailed, endpoint.paused_because = False, ""
+    endpoint.is_owner_mailed = False
+    if not _lacks_channels(endpoint):  # which is no failure, and says who may let it go on
+        endpoint.paused_because = ""
 
 
 def _send_waiting(endpoint: Endpoint) -> None:
@@ -132,14 +132,13 @@ def set_enabled(endpoint: Endpoint, enabled: bool, *, by: Actor) -> None:
     locked = _lock(endpoint)
     if enabled and locked.hears_newsroom and _lacks_channels(locked):
         require(SEND_SCHEDULES, by)
-    if locked.enabled or enabled:  # else why it was paused would be forgotten
-        locked.enabled = enabled
-        _forget_failures(locked)
-        locked.save(update_fields=["enabled", *_HEALTH])
-        _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
+    locked.enabled = enabled
+    _forget_failures(locked)
+    locked.save(update_fields=["enabled", *_HEALTH])
     if enabled:
         _send_waiting(locked)
     endpoint.refresh_from_db()
+    _record(Action.CHANGE_WEBHOOK, endpoint, by, changed=["enabled"])
 
 
 @retried
