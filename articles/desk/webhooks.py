@@ -193,7 +193,7 @@ class EndpointAdmin(RetriedScreens):
                     return view(request, endpoint)
                 except ArticleError as refusal:
                     self.message_user(request, str(refusal), messages.ERROR)
-                    return _back_to(endpoint)
+                    return _back_to(endpoint, typed=request.POST)
 
             shown = self.admin_site.admin_view(require_POST(run))
             return path(f"<int:pk>/{route}/", shown, name=f"articles_endpoint_{name}")
@@ -231,9 +231,7 @@ class EndpointAdmin(RetriedScreens):
             if not form.is_valid():
                 for errors in form.errors.values():
                     self.message_user(request, " ".join(map(str, errors)), messages.ERROR)
-                return _back_to(
-                    endpoint, typed={name: request.POST.get(name, "")[: 2 * TIME_LENGTH] for name in _SINCE}
-                )
+                return _back_to(endpoint, typed=request.POST)
             count = replay_since(endpoint, form.cleaned_data["since"], by=request.user)
         self.message_user(request, _sent_again(count, is_paused=not endpoint.enabled))
         return _back_to(endpoint)
@@ -329,6 +327,7 @@ def _sent_again(count: int, *, is_paused: bool) -> str:
 
 
 def _back_to(endpoint: Endpoint, typed: Mapping[str, str] | None = None) -> HttpResponse:
-    """To its page, with what was typed and refused."""
+    """To its page, with the time that was typed and refused."""
     place = reverse("admin:articles_endpoint_change", args=[endpoint.pk])
-    return redirect(f"{place}?{urlencode(typed)}" if typed else place)
+    time = {name: typed[name][: 2 * TIME_LENGTH] for name in _SINCE if typed and name in typed}
+    return redirect(f"{place}?{urlencode(time)}" if time else place)

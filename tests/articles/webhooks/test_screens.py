@@ -132,6 +132,11 @@ def test_it_is_said_what_is_sent_later_or_not_yet(
     assert said("test", {}) == "The receiver has asked for a pause; send the test after it."
     Endpoint.objects.update(enabled=False)
     assert "once the webhook goes on" in said("replay", since)
+    endpoint.channels.clear()
+    Endpoint.objects.update(paused_because="channel")
+    refused = client.post(at("replay", endpoint), since, follow=True)
+    assert "choose others first" in refused.text
+    assert since["since"] in refused.text, "what was typed stays"
 
 
 def test_a_later_webhook_hears_of_the_past_only_when_it_is_asked_for(client: Client, receiver: Receiver) -> None:
