@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from pytest_django import DjangoDbBlocker
 
 from articles.cache import backend, versions
+from headline import env
 from headline.media_probe import media_is_writable
 from scheduling.incidents import incidents
 from scheduling.queues import get_queue
@@ -178,6 +179,15 @@ def _trust_the_cache() -> None:
 def _patience(settings: Any) -> None:
     """A busy machine is no dead Redis; what is tested of patience itself uses the engine's own."""
     settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 10.0, 10.0
+
+
+@pytest.fixture(autouse=True)
+def _own_variables() -> Iterator[None]:
+    """Variables that a test has read, such as a password, are no secrets that the log lines of later ones hide."""
+    used, before = env._used, dict(env._used)
+    yield
+    used.clear()
+    used.update(before)
 
 
 @pytest.fixture(autouse=True)

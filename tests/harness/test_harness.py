@@ -120,6 +120,12 @@ def test_later_runs_get_finished_tables_of_the_same_code(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("turn", [1, 2])
+def test_each_test_finds_the_variables_of_the_run(turn: int) -> None:
+    assert "OF_A_TEST" not in env.given()
+    env._used["OF_A_TEST"] = "1"
+
+
+@pytest.mark.parametrize("turn", [1, 2])
 def test_each_test_finds_empty_stores(turn: int, queue_redis: redis.Redis | None) -> None:
     assert cache.get("left-over") is None
     cache.set("left-over", turn)
