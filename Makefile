@@ -44,7 +44,7 @@ run: .venv/run  ## a newsroom on http://127.0.0.1:8000 (PORT= changes the port);
 	@exec $(BIN)/honcho start --port $(PORT)
 
 test: packages .venv/test  ## tests on MariaDB and Redis, with Chromium; installs what they need (as root)
-	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5
+	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5 --in-short
 
 thorough: packages .venv/test  ## what `make test` tries in short, in all cases, roles, faults and windows
 	@$(BIN)/pytest $(NO_HANGS) --numprocesses 5 -m thorough

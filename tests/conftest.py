@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 import redis
@@ -77,13 +79,30 @@ class Site:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Set the marker `slow`; of the shuffled tests, start long ones first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+    """Set the markers `slow` and, by `cases`, `thorough`; of the shuffled tests, start long ones first."""
+    _leave_cases_to_thorough(items)
+    if config.getoption("in_short"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("thorough")])
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     for item in items:
         if _is_slow(item):
             item.add_marker("slow")
     yield
     items.sort(key=_place)
+
+
+def _leave_cases_to_thorough(items: list[pytest.Item]) -> None:
+    """Of a test with the marker `cases`, `make test` takes so many, drawn by their names: the same in each run."""
+    tests = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("cases") and not item.get_closest_marker("thorough"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for cases in tests.values():
+        marker = cases[0].get_closest_marker("cases")
+        assert marker is not None
+        for item in sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[marker.args[0] :]:
+            item.add_marker("thorough")
 
 
 def _is_slow(item: pytest.Item) -> bool:

@@ -13,7 +13,7 @@ from random import Random
 from time import thread_time
 from typing import NamedTuple
 
-INPUTS = int(os.environ.get("GROWTH_INPUTS", "100"))
+INPUTS = int(os.environ.get("GROWTH_INPUTS", "50"))
 
 LONGEST = 3
 """Tokens in a unit."""

@@ -148,6 +148,7 @@ def test_an_import_refuses_its_record_alone(tmp_path: Path) -> None:
     assert any(SAID in line for line in [*result.lines, result.error])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("values", [{"title": "New"}, {"body": FITS}])
 def test_one_from_before_the_limit_opens_and_is_saved_when_it_is_shortened(
     client: Client, values: dict[str, str]
@@ -159,6 +160,7 @@ def test_one_from_before_the_limit_opens_and_is_saved_when_it_is_shortened(
     assert changed(client, article, **values).status_code == 200
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("status", "buttons"),
     [

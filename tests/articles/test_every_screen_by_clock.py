@@ -109,7 +109,7 @@ def untrue_rows(document: Any, titles: Mapping[str, State]) -> list[str]:
 @pytest.mark.parametrize(
     ("is_past", "has_run", "share"),
     [
-        pytest.param(True, False, 4, id="in short"),
+        pytest.param(True, False, 8, id="in short"),
         *(
             pytest.param(is_past, has_run, 1, id=name, marks=pytest.mark.thorough)
             for is_past, has_run, name in [(False, False, "before"), (True, False, "no worker"), (True, True, "worker")]
@@ -117,7 +117,7 @@ def untrue_rows(document: Any, titles: Mapping[str, State]) -> list[str]:
     ],
 )
 def test_no_screen_says_what_readers_do_not_see(is_past: bool, has_run: bool, share: int) -> None:  # noqa: FBT001
-    """In short, each screen is walked for a fourth of the articles, which are others than those of the next screen."""
+    """In short, each screen is walked for an eighth of the articles, which are others than those of the next screen."""
     desk = Client(raise_request_exception=False)
     desk.force_login(make_user("root", is_superuser=True))
     at = soon(seconds=-10 if is_past else 3000)  # the walk takes minutes where the machine is busy

@@ -353,6 +353,7 @@ def test_a_text_takes_time_in_proportion_to_its_size(name: str) -> None:
     assert growing(function, repeated(tokens, most=FUNCTION_INPUTS), KNOWN.get(name, [])) == ""
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("unit", ["<p>", "<p>a<b>b<i>c", "<ul><li>a", "<p>a</p>", "<table><tr><td>", "<img src=x>"])
 @pytest.mark.parametrize("name", ["reviewed", "foreign_media"])
 def test_a_text_is_read_in_less_time_than_it_is_cleaned(name: str, unit: str) -> None:
@@ -411,6 +412,7 @@ PAIRS: Mapping[str, tuple[Callable[[int], object], int]] = {
 """Inputs that took quadratic or cubic time, by what is compared."""
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", PAIRS)
 def test_twice_the_texts_take_about_twice_the_time(name: str) -> None:
     compare, size = PAIRS[name]
@@ -418,6 +420,7 @@ def test_twice_the_texts_take_about_twice_the_time(name: str) -> None:
     assert _seconds(compare, 2 * size) < GROWTH * _seconds(compare, size) + 0.02
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

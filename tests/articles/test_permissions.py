@@ -242,6 +242,7 @@ def claim_by_admin(user: User, article: Article, verb: str) -> bool:
     return response.status_code == 302 and response.headers["Location"].endswith("/change/")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("claim_by", [claim_by_python, claim_by_api, claim_by_admin])
 @pytest.mark.parametrize("role", mainly(Role.EDITOR, Role.REVIEWER))
 def test_reviewers_claim_what_waits_for_them_from_every_source(
@@ -269,6 +270,7 @@ def test_an_author_changes_and_submits_nothing_of_others(source: str) -> None:
     assert everything(article) == before
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.CHIEF])
 @pytest.mark.parametrize("source", BY_SOURCE)
 def test_no_one_reviews_their_own_article(source: str, role: Role) -> None:
@@ -308,6 +310,7 @@ def test_a_publisher_moves_the_time_of_an_article_but_not_its_text() -> None:
     assert (article.publish_at, article.title) == (new, "Mayor resigns")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("is_superuser", [False, True])
 @pytest.mark.parametrize("rule", [False, True])
 def test_no_one_approves_what_they_have_edited_since_the_last_approval(

@@ -28,7 +28,12 @@ LABELS = {State.SCHEDULED: "Scheduled", State.LIVE: "Published", State.UNPUBLISH
 SECOND = timedelta(seconds=1)
 
 each_moment = pytest.mark.parametrize(
-    ("is_past", "has_run"), [(False, False), (True, False), (True, True)], ids=["before", "no worker", "worker"]
+    ("is_past", "has_run"),
+    [
+        pytest.param(False, False, id="before", marks=pytest.mark.thorough),
+        pytest.param(True, False, id="no worker"),
+        pytest.param(True, True, id="worker"),
+    ],
 )
 
 

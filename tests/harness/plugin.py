@@ -35,6 +35,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     return (yield)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--in-short", action="store_true", help="leave out tests with the marker `thorough`")
+
+
 def pytest_collection_finish() -> None:
     """Modules and collected tests need no scan by the collections of garbage during tests."""
     gc.freeze()

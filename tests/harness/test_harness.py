@@ -91,6 +91,20 @@ def test_the_callers_variables_change_no_test() -> None:
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_cases_that_make_test_leaves_out_are_those_of_make_thorough() -> None:
+    in_short, others, all_cases = _collected("--in-short"), _collected("-m", "thorough"), _collected()
+    assert (len(in_short), in_short & others, in_short | others) == (12, set(), all_cases)
+
+
+def _collected(*options: str) -> set[str]:
+    """The cases of a test that has the marker `cases(12)`."""
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "--quiet", *options]
+    environment = {**_outside_pytest(), "TEST_DATABASE": "sqlite"}
+    test = "tests/headline/test_api_unknown.py::test_an_unknown_url_gets_a_json_response"
+    done = subprocess.run([*command, test], cwd=base_dir, env=environment, capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.splitlines() if line.startswith(test)}
+
+
 def _outside_pytest() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if "PYTEST" not in name}
 
@@ -156,6 +170,7 @@ def test_manage_works_on_the_test_database(manage: Manage) -> None:
     assert "alice" in done.stdout
 
 
+@pytest.mark.thorough
 def test_each_command_has_its_own_settings_however_often_it_ran(manage: Manage) -> None:
     """Timeouts of the database depend on the command."""
     ask = "from django.conf import settings; print('read_timeout' in settings.DATABASES['default']['OPTIONS'])"
@@ -163,6 +178,7 @@ def test_each_command_has_its_own_settings_however_often_it_ran(manage: Manage) 
     assert answers == {"False"}
 
 
+@pytest.mark.thorough
 def test_the_output_of_a_command_ends_with_it_however_often_it_ran(start_manage: StartManage) -> None:
     for _ in range(3):
         assert start_manage("shell", "--verbosity", "0", "-c", "print('here')").wait() == 0
@@ -174,6 +190,7 @@ def test_a_started_command_is_seen_while_it_runs_and_stopped(start_manage: Start
     assert process.stop() == -signal.SIGTERM
 
 
+@pytest.mark.thorough
 def test_waiting_for_a_command_that_ends_shows_its_output(start_manage: StartManage) -> None:
     process = start_manage("no_such_command")
     with pytest.raises(AssertionError, match="Unknown command"):

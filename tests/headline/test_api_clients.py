@@ -54,6 +54,7 @@ def client(document: str, tmp_path: Path) -> ModuleType:
     return importlib.import_module("headline_client")
 
 
+@pytest.mark.thorough
 def test_models_are_generated_from_the_document(document: str, tmp_path: Path) -> None:
     kinds = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin")
     generate("datamodel-codegen", "--input", document, "--output", "headline_models.py", *kinds, cwd=tmp_path)

@@ -51,7 +51,7 @@ def document() -> dict[str, Any]:
 def test_no_body_and_no_parameter_breaks_an_operation(admin: APIClient, targets: dict[str, int]) -> None:
     schema = document()
 
-    @drawing(150)
+    @drawing(60)
     @given(st.data())
     def send(data: st.DataObject) -> None:
         path, method, operation = data.draw(st.sampled_from(sorted(operations(schema).values(), key=str)))

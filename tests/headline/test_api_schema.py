@@ -54,6 +54,7 @@ from tests.conftest import Site
 from tests.harness import eventually
 from tests.headline.api_document import api_document
 from tests.headline.test_unavailable import LOST, failing
+from tests.share import in_short, share_of
 
 Status = Article.Status
 Operation = dict[str, Any]
@@ -497,10 +498,12 @@ def test_every_status_has_a_description_of_its_own(document: dict[str, Any]) -> 
     assert "* `9` - Published" in lines
 
 
-def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any]) -> None:
+@in_short(3)
+def test_every_error_is_as_documented(admin: APIClient, document: dict[str, Any], share: int) -> None:
     stranger, reader = APIClient(), APIClient()
     reader.force_login(User.objects.create_user("reader"))
-    for path, method, operation in operations(document).values():
+    found = operations(document)
+    for path, method, operation in map(found.__getitem__, share_of(found, share)):
         address = re.sub(r"\{\w+\}", "987654321", path)
         responses = [getattr(client, method)(address) for client in (stranger, reader, admin)]
         if "requestBody" in operation:
@@ -523,8 +526,11 @@ def test_nothing_is_kept_of_the_languages_and_versions_that_visitors_make_up() -
     assert Generator._generated.keys() <= dict(settings.LANGUAGES).keys()
 
 
-def test_the_document_is_valid_and_generated_without_warnings(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("spectacular", "--validate", "--fail-on-warn")
+@pytest.mark.parametrize("options", [[], pytest.param(["--validate"], marks=pytest.mark.thorough)])
+def test_the_document_is_valid_and_generated_without_warnings(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("spectacular", "--fail-on-warn", *options)
     assert capsys.readouterr().err == ""
 
 

@@ -120,6 +120,7 @@ def addresses(documented: Any, ids: dict[str, str], *methods: str) -> list[tuple
     ]
 
 
+@pytest.mark.thorough
 def test_every_operation_refuses_an_unknown_parameter(admin: APIClient, documented: Any, ids: dict[str, str]) -> None:
     asked = addresses(documented, ids, "get", "post", "patch", "delete")
     assert len(asked) == len(documented)

@@ -8,6 +8,7 @@ from django.test import Client, override_settings
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("debug", [True, False])
 @pytest.mark.parametrize("method", ["get", "head", "post", "patch", "delete", "options"])
 @pytest.mark.parametrize(

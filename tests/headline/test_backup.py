@@ -599,6 +599,7 @@ def test_images_without_files_are_reported(tmp_path: Path, capsys: pytest.Captur
     assert manifest(file)["missing"] == [f"{image.pk}/original.png"]
 
 
+@pytest.mark.thorough
 def test_long_texts_are_not_in_memory_at_once() -> None:
     """Neither while they are read nor while they are restored."""
     number, length, name = 40, 1_000_000, "articles_image"

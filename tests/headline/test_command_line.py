@@ -10,6 +10,7 @@ import pytest
 from tests.harness import base_dir, python
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("arguments", [["help"], ["diffsettings", "--all"]], ids=["little", "much"])
 def test_a_reader_of_the_output_that_ends_early_is_no_error(arguments: list[str]) -> None:
     """Such as `head`; little output is written only at the end."""

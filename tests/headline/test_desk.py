@@ -110,6 +110,7 @@ def test_a_form_without_csrf_token_says_what_to_do() -> None:
 ODD_YEARS = ("0", "-1", "99999", "9999", "999", "", "x", "2020,0", "9" * 30)
 
 
+@pytest.mark.thorough
 def test_no_odd_year_breaks_a_list() -> None:
     client = Client()
     client.force_login(make_user("root", is_superuser=True))

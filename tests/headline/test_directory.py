@@ -160,6 +160,7 @@ def test_a_lost_group_removes_the_role_at_the_next_sign_in(directory: Directory)
     assert (groups_of(user), reasons()) == (["Chess club"], ["no_role"])
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("name", "password"),
     [

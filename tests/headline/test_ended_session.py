@@ -182,6 +182,7 @@ def test_what_was_typed_is_shown_to_who_has_lost_the_right_to_store_it() -> None
     assert "<h1>No permission</h1>" in client.get(address).text
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_form_is_stored_after_its_user_has_logged_in_again_in_another_window(page: Page) -> None:
     User.objects.create_superuser("alice", password=HINT)

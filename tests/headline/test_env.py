@@ -34,6 +34,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> Given:
     return give
 
 
+@pytest.mark.cases(16)
 @pytest.mark.parametrize(
     ("name", "value", "fault"),
     [
@@ -331,6 +332,7 @@ def test_debug_is_off_as_soon_as_there_is_a_secret_key() -> None:
     assert done.stdout == "False ['localhost', '.localhost', '127.0.0.1', '[::1]', 'news.example.org']\n"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("url", ["sqlite:///{}/new.sqlite3", "mysql://nobody:hunter2@127.0.0.1:1/headline"])
 def test_an_unreachable_or_empty_database_gives_one_message(url: str, tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "DJANGO_DEBUG": "on", "DATA_DIR": str(tmp_path)}

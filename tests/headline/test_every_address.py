@@ -43,7 +43,7 @@ OF_STAFF = PUBLIC | {
 
 ROLES = [role.value for role in Role]
 KINDS = ("stranger", "reader", "staff", *ROLES)
-MAIN_KINDS = ("stranger", "staff", Role.AUTHOR.value)
+MAIN_KINDS = ("stranger", "staff")
 
 
 def each(kinds: Iterable[str], main: Container[str] = MAIN_KINDS) -> list[Any]:

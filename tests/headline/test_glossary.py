@@ -13,6 +13,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.harness import base_dir
 
 REPLACED = {
@@ -188,6 +190,7 @@ def test_no_sentence_or_name_has_an_indefinite_person() -> None:
     assert not_allowed([*search(identifiers, PRONOUNS, code_files()), *search(prose, PRONOUNS, files())]) == []
 
 
+@pytest.mark.thorough
 def test_no_allowance_is_left_over() -> None:
     used = {allowance(one) for one in [*in_identifiers(), *in_prose()]}
     assert [one for one in ALLOWED if one not in used] == []

@@ -52,6 +52,7 @@ def test_make_alone_lists_every_command_by_purpose() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_the_fast_tests_start_no_server(tmp_path: Path) -> None:
     """Programs that would leave a trace come before the real ones in PATH."""
     programs = ("mariadb-install-db", "mariadbd", "redis-server", "varnishd", "chromium", "chromium-headless-shell")

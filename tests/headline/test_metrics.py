@@ -108,6 +108,7 @@ def test_heartbeats_carry_the_metrics_of_workers(
     assert abs(refreshed_at - read_database_clock().timestamp()) < 60
 
 
+@pytest.mark.thorough
 def test_workers_and_their_queue_are_measured(figures: Figures, settings: Any) -> None:
     settings.SCHEDULING_REDIS_URL = "redis://localhost"
     assert (figures("workers_alive"), figures("queue_degraded")) == ([({}, 0)], [({}, 0)])
@@ -130,6 +131,7 @@ def test_a_worker_sends_no_time_of_a_refresh_before_its_first_one(
     assert len(figures("worker_refreshed_timestamp_seconds")) == 1
 
 
+@pytest.mark.thorough
 def test_unscheduled_articles_are_counted_at_intervals(figures: Figures, settings: Any) -> None:
     settings.METRICS_COUNT_INTERVAL = 0
     assert figures("articles_unscheduled") == [({}, 0)]

@@ -112,6 +112,7 @@ def test_fronts_and_alerts_that_were_to_come_since_the_backup_are_held(restore: 
     assert Alert.objects.shown(now).exists() == (choice == PastDue.PUBLISH)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("choice", list(PastDue))
 def test_a_rule_goes_on_after_a_restore_and_begins_with_its_next_time(restore: Restore, choice: PastDue) -> None:
     """What readers had recurs also while there was no site; what they had not, and does not recur again, is held."""
@@ -219,6 +220,7 @@ def test_more_tasks_than_a_statement_may_have_parameters(restore: Restore) -> No
     assert dict(found) == {TaskInfoLog.Status.CANCELLED: 300, TaskInfoLog.Status.FAILED: 300}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("choice", PastDue)
 def test_webhooks_of_a_restored_backup_are_paused_and_never_hear_of_the_past(
     restore: Restore, choice: PastDue, settings: Any

@@ -85,6 +85,7 @@ def test_users_can_grant_permissions_they_have(desk: Client) -> None:
     assert rights(bob) == {"articles.view_article"}
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("kind", ["superuser", "chief", "inactive chief", "inactive superuser"])
 def test_users_cannot_take_over_accounts_with_more_permissions(desk: Client, kind: str) -> None:
     """By its password, its mail address, reactivation or deletion."""

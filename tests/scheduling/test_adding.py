@@ -178,6 +178,7 @@ def test_a_failing_commit_hook_of_other_code_only_delays_the_hint(
     assert keys.ready() == [task.task_id]
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(
     "name",
     ["a_b:c", "a:b:", ":", "{}", "}{", "{a}:1", "%7B", "发布", "📰", "a'b\"c\\", "ä", "a", "A", "x" * 64, "a b", "-1"],

@@ -139,6 +139,7 @@ def test_retrying_reports_which_tasks_could_not_be_retried_and_why(
     assert LogEntry.objects.get().object_id == str(failed.pk)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("url", [TASKS, RECORDS, WORKERS])
 def test_rows_are_read_only_in_the_admin(admin_client: Client, add: Add, url: str) -> None:
     task = add(60)

@@ -212,6 +212,7 @@ def race(*contestants: Callable[[], Any]) -> list[Any]:
     return responses
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("seconds", [0, -5])
 def test_a_race_of_run_and_cancel_has_one_winner_and_correct_results(
     queue: DelayQueue, add: Add, notes: Notes, seconds: float

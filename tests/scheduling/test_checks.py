@@ -56,6 +56,7 @@ def test_a_correct_installation_has_no_messages() -> None:
     assert found(servers=True) == []
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(("name", "value", "complaint"), INVALID_SETTINGS)
 def test_invalid_settings_are_reported(settings: Any, name: str, value: object, complaint: str) -> None:
     """R3.5"""

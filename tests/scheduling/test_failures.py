@@ -189,6 +189,7 @@ def many(count: int) -> None:
     add_tasks({"task_type": TYPE, "execute_time": now, "parameters": number} for number in range(count))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("bad", [[0], [250], [499], [3, 307]])
 def test_an_invalid_task_costs_its_batch_a_few_calls(
     queue: DelayQueue, notes: Notes, in_time: None, bad: list[int]
@@ -347,6 +348,7 @@ def refuse(error: BaseException, *bad: Any) -> Any:
     return fault
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "error",
     [

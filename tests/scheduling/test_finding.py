@@ -37,6 +37,7 @@ def many_records(mariadb: None, add: Add, notes: Notes) -> None:
         cursor.fetchall()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("status", ["executed", "failed", "all"])
 @pytest.mark.parametrize(("task_type", "expected"), [("", 2), ("test.mail", 1)])
 def test_a_task_is_found_by_its_key_without_reading_all_records(

@@ -110,6 +110,7 @@ def test_a_copy_serves_no_page_of_the_original(manage: Manage, copied: str, shar
     assert run("print(c.get('pages:x'))", here) == "ours"
 
 
+@pytest.mark.thorough
 def test_installations_that_share_a_redis_are_warned(
     manage: Manage, copied: str, shared: tuple[Server, redis.Redis]
 ) -> None:

@@ -408,6 +408,7 @@ def test_retrying_a_task_is_refused_while_another_with_its_key_is_added(stage: S
     assert isinstance(retrying.error, InvalidTask)
 
 
+@pytest.mark.cases(1)
 def test_in_every_interleaving_each_task_runs_once_and_never_early(stage: Stage) -> None:
     """R0.5, R1.6, R1.19, R3.6, R4.3"""
     run_state_machine_as_test(

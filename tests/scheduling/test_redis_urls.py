@@ -146,6 +146,7 @@ USELESS_URLS = [
 ]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.usefixtures("_own_patience")
 @pytest.mark.parametrize("url", USELESS_URLS)
 def test_a_missing_redis_costs_a_short_timeout_and_no_task(
@@ -243,6 +244,7 @@ def redis_of(server: Server) -> Any:
     return redis.Redis(HOST, server.port, 4, PASSWORD)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_own_patience")
 def test_the_queue_survives_the_loss_of_a_cluster_node(
     own: Any, settings: Any, add: Add, start_manage: StartManage

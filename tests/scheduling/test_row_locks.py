@@ -48,6 +48,7 @@ def _values(task: TaskInfo, execute_time: Any) -> dict[str, Any]:
     return {"task_type": TYPE, "execute_time": execute_time, "parameters": None, "key": task.key}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("change", [_cancel, _cancel_by_key, _move])
 def test_many_tasks_are_changed_while_a_worker_runs_another(mariadb: None, add: Add, rows: int, change: Change) -> None:
     tasks = [add(key=f"key {number}") for number in range(rows)]

@@ -63,6 +63,7 @@ def test_the_first_tasks_of_a_burst_are_committed_before_the_others(
     assert [len(batch) for batch in notes.batches] == [4, 6]
 
 
+@pytest.mark.cases(1)
 def test_a_hint_may_be_popped_shortly_before_its_task_runs_on_time(queue: DelayQueue, add: Add, notes: Notes) -> None:
     clock.measure()
     task = add(0.2, parameters="news")

@@ -159,6 +159,7 @@ def test_a_type_may_have_a_shorter_lease(monkeypatch: pytest.MonkeyPatch) -> Non
     assert left[0] <= timedelta(seconds=3)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("of_type", [True, False])
 def test_an_at_least_once_task_longer_than_its_lease_is_run_once(
     of_type: bool,  # noqa: FBT001

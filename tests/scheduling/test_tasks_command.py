@@ -106,6 +106,7 @@ def test_a_task_is_shown_with_its_parameters_and_its_whole_error(failed: TaskInf
     assert "头条" in tasks("show", task.pk)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("verb", ["show", "retry", "cancel"])
 def test_an_unknown_id_is_an_error_that_names_it(manage: Manage, verb: str) -> None:
     done = manage("tasks", verb, "404")

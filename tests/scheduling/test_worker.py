@@ -118,6 +118,7 @@ def test_a_missed_wake_up_costs_no_task(keys: Keys, start_worker: StartWorker) -
     assert_each_ran_once(tasks)
 
 
+@whatever_the_queue
 def test_polling_once_runs_what_is_due_and_ends(queue: dict[str, str], manage: Manage) -> None:
     """R3.2"""
     due, later = add_probes("note", 3), add_probes("note", 2, due_in=600)
@@ -136,6 +137,7 @@ def test_polling_once_finds_tasks_without_a_hint_in_redis(keys: Keys, manage: Ma
     assert_each_ran_once(tasks)
 
 
+@whatever_the_queue
 def test_runs_that_overlap_execute_nothing_twice(
     queue: dict[str, str], start_manage: StartManage, manage: Manage
 ) -> None:
@@ -158,6 +160,7 @@ def test_only_the_types_asked_for_are_run(queue: dict[str, str], manage: Manage)
     assert TaskInfo.objects.count() == 2
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -192,6 +195,7 @@ def test_a_stopped_worker_finishes_its_batch_and_is_not_alive(
     assert workers(read_database_clock()).count == 0
 
 
+@pytest.mark.thorough
 @whatever_the_queue
 def test_after_a_stop_the_worker_seen_last_is_the_one_that_was_stopped(
     queue: dict[str, str], start_worker: StartWorker
@@ -225,6 +229,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_loses_nothing(
     assert TaskInfo.objects.get().pk == task.pk
 
 
+@whatever_the_queue
 def test_tasks_of_a_killed_worker_are_run_by_the_next(
     queue: dict[str, str], start_worker: StartWorker, manage: Manage
 ) -> None:
@@ -240,6 +245,7 @@ def test_tasks_of_a_killed_worker_are_run_by_the_next(
     assert_each_ran_once([task])
 
 
+@whatever_the_queue
 def test_a_task_that_kills_its_worker_is_dead_and_the_others_run(
     queue: dict[str, str], start_worker: StartWorker
 ) -> None:
@@ -269,6 +275,7 @@ def test_a_dead_worker_is_replaced(keys: Keys, start_worker: StartWorker) -> Non
     assert supervisor.output.count("died (-9) and is replaced") == supervisor.output.count("is replaced") == 2
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_again_and_again_is_replaced_more_and_more_slowly(start_manage: StartManage) -> None:
     code = """
 import os, time
@@ -317,6 +324,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@whatever_the_queue
 def test_a_failing_handler_stops_no_worker(queue: dict[str, str], start_worker: StartWorker) -> None:
     """R1.16, R0.8, R2.2"""
     worker = start_worker(env={**queue, "TEST_SETTINGS": '{"SCHEDULING_BACKOFF": 0.1}'})
@@ -328,6 +336,7 @@ def test_a_failing_handler_stops_no_worker(queue: dict[str, str], start_worker: 
     assert TaskInfoLog.objects.get(pk=bad.pk).attempts == 2
 
 
+@whatever_the_queue
 def test_a_worker_survives_the_loss_of_its_database_connection(
     queue: dict[str, str], start_worker: StartWorker
 ) -> None:
@@ -358,6 +367,7 @@ def test_refresh_reports_what_it_did(keys: Keys, manage: Manage) -> None:
     assert (done.returncode, done.stdout) == (0, "loaded=3 promoted=0 requeued=0 healed=0\n")
 
 
+@pytest.mark.thorough
 @whatever_the_queue
 def test_refresh_repeats_on_its_interval(queue: dict[str, str], start_manage: StartManage) -> None:
     """R3.5"""
@@ -368,6 +378,7 @@ def test_refresh_repeats_on_its_interval(queue: dict[str, str], start_manage: St
     assert len(process.lines) <= (time.monotonic() - began) / 0.4 + 1
 
 
+@pytest.mark.thorough
 @whatever_the_queue
 def test_refresh_ends_when_its_time_is_over(queue: dict[str, str], manage: Manage) -> None:
     """R3.5"""
@@ -383,6 +394,7 @@ def test_refresh_fails_loudly_when_the_database_is_away(manage: Manage) -> None:
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.thorough
 def test_a_worker_without_its_database_logs_little(manage: Manage) -> None:
     url = f"mysql://nobody@127.0.0.1:{free_port()}/headline"
     waited = manage("poll", "--for", "0.5", env={"DATABASE_URL": url, "REDIS_URL": ""})
@@ -391,6 +403,7 @@ def test_a_worker_without_its_database_logs_little(manage: Manage) -> None:
     assert "Traceback" not in waited.stderr
 
 
+@pytest.mark.thorough
 def test_a_worker_logs_the_end_of_an_outage(start_manage: StartManage, mariadb: None) -> None:
     server = urlsplit(database_environment()["DATABASE_URL"])
     with Proxy(free_port()) as proxy:

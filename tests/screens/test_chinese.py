@@ -20,6 +20,7 @@ from tests.conftest import Site
 from tests.headline.texts import WORD, in_page
 from tests.screens import addresses
 from tests.screens.newsroom import fill
+from tests.share import in_short, share_of
 
 pytestmark = pytest.mark.django_db
 
@@ -117,7 +118,8 @@ def others() -> dict[str, str]:
     return {"image-picker": reverse("admin:articles_image_picker"), "search": f"{reverse('admin:search')}?s=港"}
 
 
-def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
+@in_short(3)
+def test_no_english_is_left_on_any_screen(client: Client, admin: User, share: int) -> None:
     reader = Client(headers={"accept-language": "zh-CN"})
     found_nothing = {"nothing-found": "/search/?q=nothing", "not-found": "/no-such-page/"}
     client.force_login(admin)
@@ -125,8 +127,9 @@ def test_no_english_is_left_on_any_screen(client: Client, admin: User) -> None:
     screens = {**addresses.desk(), **others()}
     del screens["article-preview"]  # speaks the language of the browser, as readers' pages do
     del screens["front-preview"]  # speaks the language of its front
-    assert english(client, screens) == {}
-    assert english(reader, {**addresses.readers(), **addresses.forgotten(), **found_nothing}) == {}
+    of_readers = {**addresses.readers(), **addresses.forgotten(), **found_nothing}
+    assert english(client, {name: screens[name] for name in share_of(screens, share)}) == {}
+    assert english(reader, {name: of_readers[name] for name in share_of(of_readers, share)}) == {}
 
 
 @pytest.mark.django_db(transaction=True)

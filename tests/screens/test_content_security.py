@@ -39,6 +39,7 @@ def violations(page: Page) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_players_and_images_are_allowed(context: BrowserContext) -> None:
     image = make_image(make_editor())
     article = make_article(
@@ -83,6 +84,7 @@ def test_the_editor_works_under_the_policy(context: BrowserContext) -> None:
     assert said == []
 
 
+@pytest.mark.thorough
 def test_the_page_of_the_api_is_drawn(context: BrowserContext) -> None:
     page = context.new_page()
     said = violations(page)
@@ -91,6 +93,7 @@ def test_the_page_of_the_api_is_drawn(context: BrowserContext) -> None:
     assert said == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("address", ["/", "/admin/login/"])
 def test_a_script_that_breaks_in_is_not_run(context: BrowserContext, address: str) -> None:
     page = context.new_page()

@@ -461,6 +461,7 @@ def test_an_open_page_shows_it_without_moving_until_it_is_closed(page: Page) -> 
     expect(banner).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_the_last_twenty_that_a_reader_has_closed_stay_closed(page: Page) -> None:
     alert_of(scheduled(publish_at=soon(minutes=-9)))
     page.goto("/")

@@ -28,6 +28,7 @@ def client_of(user: User) -> APIClient:
     return client
 
 
+@pytest.mark.thorough
 def test_ten_thousand_ids_have_a_row_each_in_few_statements() -> None:
     drafts = [make_article(f"Draft {number}", body="<p>Text.</p>").pk for number in range(3)]
     sent = [*drafts, *range(10**9, 10**9 + MOST_BULK - len(drafts))]

@@ -88,6 +88,7 @@ def test_releases_are_listed_by_status_in_a_fixed_number_of_queries(
     assert not any("body" in query["sql"] for query in asked.captured_queries)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
 def test_other_roles_can_read_but_not_change_releases(role: Role) -> None:
     release = make_release(make_article(status=APPROVED), by=make_editor())

@@ -139,6 +139,7 @@ def test_spellings_of_a_url_share_one_entry() -> None:
     assert entries() == before
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("host", ["testserver", "localhost:8001", "x.localhost"])
 def test_a_response_is_the_same_on_every_host(host: str) -> None:
     """Otherwise the first request would decide the host of the links for all others."""
@@ -232,6 +233,7 @@ class _Evil:
         return os.mkdir, (self.path,)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("transition", ["unpublish", "retract", "edit", "delete"])
 def test_a_full_cache_serves_no_removed_article(own_redis: Server, transition: str) -> None:
     alice, article = make_editor(), live(published_at=soon(hours=-1))
@@ -432,6 +434,7 @@ def test_the_task_is_repeated_each_second_while_the_cache_is_away(own_redis: Ser
     assert not TaskInfo.objects.filter(task_type=PURGE).exists()
 
 
+@pytest.mark.thorough
 def test_many_tasks_do_not_wait_for_a_cache_that_is_away_nor_repeat_cdn_purges(
     own_redis: Server, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

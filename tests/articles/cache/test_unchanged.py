@@ -346,12 +346,14 @@ SEEN: dict[str, Deed] = {
 }
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("deed", SEEN)
 def test_visible_changes_have_the_time_they_became_visible(article: Article, editor: User, deed: str) -> None:
     with dated(article):
         SEEN[deed](article, editor)
 
 
+@pytest.mark.thorough
 def test_a_text_restored_by_a_rollback_has_a_new_time(article: Article, editor: User) -> None:
     pending_update_saved(article, editor, tags=[Tag.objects.create(name="Zanzibar")])
     release = make_release(article, by=editor)
@@ -360,6 +362,7 @@ def test_a_text_restored_by_a_rollback_has_a_new_time(article: Article, editor: 
         releases.roll_back_release(release, by=editor)
 
 
+@pytest.mark.thorough
 def test_an_imported_change_has_a_new_time_if_it_is_visible(tmp_path: Path) -> None:
     file = tmp_path / "articles.jsonl"
     published = soon(hours=-2).replace(microsecond=0)

@@ -212,6 +212,7 @@ UNUSUAL: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(("address", "request_", "status"), UNUSUAL)
 def test_unusual_requests_reach_django_each_time(
     stack: Stack, article: Article, address: str, request_: dict[str, Any], status: str
@@ -256,6 +257,7 @@ def test_the_clock_shows_and_hides_without_any_purge(stack: Stack, article: Arti
     assert shows(stack, "Coming") and not shows(stack, article.title)
 
 
+@pytest.mark.thorough
 def test_a_page_ends_at_its_time_though_redis_clock_is_set_back(
     stack: Stack, article: Article, server: Server, settings: Any, connect: Connect
 ) -> None:

@@ -138,11 +138,13 @@ def test_the_newsroom_is_as_the_readme_says() -> None:
         check(printed)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("scene", SCENES)
 def test_images_are_the_same_each_time(scene: str) -> None:
     assert hashlib.sha256(painted(scene)).digest() == hashlib.sha256(painted(scene)).digest()
 
 
+@pytest.mark.thorough
 def test_running_it_again_changes_nothing() -> None:
     run_demo()
     before = list(Article.objects.order_by("pk").values())
@@ -176,6 +178,7 @@ def test_it_does_not_mix_with_articles_of_ones_own() -> None:
     assert not Channel.objects.exists()
 
 
+@pytest.mark.thorough
 def test_outside_debugging_it_asks_for_a_password(settings: Settings) -> None:
     settings.DEBUG = False
 
@@ -199,6 +202,7 @@ def test_what_the_readme_does_by_program_works_here() -> None:
     assert (moved.status_code, moved.json()["publish_at"]) == (200, "2029-12-31T23:00:00Z"), moved.json()
 
 
+@pytest.mark.thorough
 def test_a_changed_password_is_not_printed_again() -> None:
     run_demo("--password", "correct horse")
 
@@ -208,12 +212,14 @@ def test_a_changed_password_is_not_printed_again() -> None:
     assert "(as you chose it)" in printed
 
 
+@pytest.mark.thorough
 def test_it_works_as_a_command_of_its_own(manage: Manage) -> None:
     done = manage("demo")
     assert done.returncode == 0, done.stderr
     assert Article.objects.count() > BULLETINS
 
 
+@pytest.mark.thorough
 def test_a_composed_front_takes_the_place_of_the_automatic_one_in_each_language() -> None:
     run_demo()
     for language, kicker in (("en", "Tonight"), ("zh-hans", "今晚头条")):

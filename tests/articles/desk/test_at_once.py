@@ -170,6 +170,7 @@ def test_two_programs_of_one_name_are_one(boss: User) -> None:
     assert sorted(together(add(desk(boss)), add(desk(boss)))) == [201, 400]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("button", "sent"),
     [("rotate", {}), ("pause", {"enabled": "0"}), ("test", {}), ("replay", {"since": "2026-01-02T03:04"})],

@@ -125,6 +125,7 @@ def test_a_comparison_loads_nothing_foreign_and_runs_nothing(page: Page, site: S
     assert [url for url in requested if not url.startswith(site.url)] == []
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.django_db(transaction=True)
 def test_the_columns_stay_in_step_and_are_one_on_a_phone(page: Page, width: int) -> None:

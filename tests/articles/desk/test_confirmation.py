@@ -56,6 +56,7 @@ def with_update(desk: Client, **draft: str) -> Article:
     return article
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("transition", "values", "said", "status"),
     [
@@ -80,6 +81,7 @@ def test_a_step_that_readers_notice_says_what_happens_and_waits(
     assert not is_asked(page)
 
 
+@pytest.mark.thorough
 def test_publishing_an_update_names_the_time_it_was_planned_for(desk: Client) -> None:
     article = with_update(desk)
     page = ask(desk, article, Transition.PUBLISH_UPDATE)
@@ -122,6 +124,7 @@ def test_approving_a_text_whose_time_is_past_publishes_only_when_it_is_confirmed
     assert Article.objects.live(soon()).exists()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("button", [Transition.SCHEDULE, "_save", "_continue"])
 def test_a_time_that_is_past_is_refused_without_a_question(desk: Client, button: Transition | str) -> None:
     article = make_article(status=APPROVED, publish_at=soon(hours=1))
@@ -150,6 +153,7 @@ ASKED_FOR = [
 ]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("transition", "values", "label", "error", "column"), ASKED_FOR)
 def test_a_text_that_a_step_needs_is_asked_for_until_it_is_right(
     desk: Client, transition: Transition, values: dict[str, Any], label: str, error: str, column: str
@@ -205,6 +209,7 @@ def test_a_question_alone_leaves_no_unsaved_work(desk: Client) -> None:
     assert not Autosave.objects.exists()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("action", "values", "said", "status"),
     [
@@ -262,6 +267,7 @@ def test_a_question_is_answered_by_keyboard_with_and_without_scripts(
         assert Article.objects.get().status == Status.UNPUBLISHED
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.thorough), 390])
 def test_a_retraction_notice_is_written_by_keyboard_with_its_length_in_sight(

@@ -107,6 +107,7 @@ def test_an_update_and_a_release_have_the_time_from_which_readers_saw_them(build
     assert shown.title == (made.headline_after or made.article.title)
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
 @with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
@@ -305,6 +306,7 @@ def test_who_may_not_read_articles_sees_none() -> None:
     assert "No worker is running." in shown
 
 
+@pytest.mark.thorough
 def test_the_page_is_as_cheap_with_very_many_scheduled_articles() -> None:
     client, start = opened_by(make_user("admin", is_superuser=True)), soon(hours=1)
     article = Article(title="One of many", status=APPROVED)

@@ -239,6 +239,7 @@ def test_the_open_calendar_learns_what_went_live_and_its_line_moves(page: Page) 
     expect(bridge).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_an_entry_that_is_being_moved_is_not_replaced_under_the_hand(page: Page) -> None:
     editor = make_editor()

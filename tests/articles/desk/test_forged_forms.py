@@ -81,6 +81,7 @@ def forged(garbage: str, article: Article) -> Iterator[Sent]:
         yield "get", f"/admin/articles/queuedarticle/{garbage}/change/", {}
 
 
+@pytest.mark.thorough
 def test_no_garbage_breaks_a_screen(desk: Client, article: Article) -> None:
     for method, address, data in (sent for garbage in GARBAGE for sent in forged(garbage, article)):
         code = response(desk, method, address, data).status_code
@@ -163,6 +164,7 @@ def test_a_time_in_an_unknown_zone_is_refused(desk: Client) -> None:
     assert article.publish_at is None
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("time", ["x", "2026-13-45T00:00:00Z", "2026-01-01T00:00:00", "9999-12-31T23:59:59-14:00"])
 def test_a_forged_time_breaks_no_screen(desk: Client, article: Article, time: str) -> None:
     assert desk.post(f"/admin/desk/monitoring/publish_at:{article.pk}/later/", {"seen": time}).status_code == 404
@@ -182,11 +184,13 @@ def test_a_forged_version_is_refused_and_what_was_typed_stays(desk: Client, arti
     assert ">Typed</textarea>" in page.text.replace("\n", "")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("more", ["page=x", "page=-1", "page=999", "s=%00", "s=" + "x" * 3000, "extended=1"])
 def test_a_search_with_garbage_is_no_fault_of_ours(desk: Client, more: str) -> None:
     assert desk.get(f"/admin/search/?s=article&{more}").status_code == HTTPStatus.OK
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("model", ["article", "image", "channel", "auditentry"])
 def test_no_filter_compares_texts_by_patterns(desk: Client, model: str) -> None:
     name = {"article": "body", "auditentry": "reason"}.get(model, "title" if model == "image" else "name")

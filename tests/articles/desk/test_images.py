@@ -45,6 +45,7 @@ def files(folder: Path, count: int) -> list[Path]:
     return made
 
 
+@pytest.mark.thorough
 def test_many_files_each_get_their_verdict(page: Page, editor: User, tmp_path: Path) -> None:
     """R5.7"""
     sign_in(page)
@@ -85,6 +86,7 @@ def test_files_are_dropped_on_the_library(page: Page, editor: User) -> None:
     assert Image.objects.get().title == "dropped"
 
 
+@pytest.mark.thorough
 def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: User) -> None:
     image = make_image(editor)
     sign_in(page)
@@ -173,6 +175,7 @@ def test_an_upload_in_the_picker_reports_no_error_to_the_console(page: Page, tmp
     assert errors == []
 
 
+@pytest.mark.thorough
 def test_a_favourite_is_marked_and_found(page: Page, editor: User) -> None:
     """R5.7"""
     make_image(editor, "A ship", title="Ship")

@@ -37,6 +37,7 @@ PAGES = (
 )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_past", [False, True], ids=["before", "after"])
 def test_no_page_of_the_newsroom_reads_more_rows_of_more_articles_of_one_instant(
     admin_client: Client, admin_user: User, is_past: bool

@@ -56,6 +56,7 @@ def template() -> ArticleTemplate:
     return ArticleTemplate.objects.create(name="Match", title="T", summary="S", body="<p>Old</p>", channel=channel)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("make", "typed", "other"),
     [
@@ -80,6 +81,7 @@ def test_what_another_user_has_changed_stays(
     assert rows.values(*typed, *changed).get() == {**typed, **changed}
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("make", "typed"),
     [
@@ -276,6 +278,7 @@ def test_what_is_untouched_stays_though_it_could_not_be_sent_now(client: Client)
     assert ArticleTemplate.objects.get().name == "Renamed"
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("key", ["{pk}", "99999999999999999999999", "-1", "x", "1_0", "%00"])
 def test_what_was_typed_is_shown_if_the_row_is_gone(client: Client, key: str) -> None:
     row = make_channel("City")

@@ -15,6 +15,7 @@ from tests.articles.factories import make_article, make_channel, make_editor, so
 WIDTH = "document.documentElement.scrollWidth"
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_row_has_no_line_without_content(page: Page) -> None:
     editor = make_editor()
@@ -33,6 +34,7 @@ def test_a_row_has_no_line_without_content(page: Page) -> None:
     expect(empty.filter(visible=True)).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_forms_of_a_front_and_the_bar_of_another_instant_stay_on_the_screen(page: Page) -> None:
     editor = make_editor()

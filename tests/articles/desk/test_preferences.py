@@ -95,6 +95,7 @@ def test_mails_are_in_the_language_of_who_reads_them(editor: User) -> None:
     assert "Rejected" not in mail.outbox[0].subject
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_zone_of_the_device_is_offered(browser: Browser, site: Site) -> None:
     make_editor()

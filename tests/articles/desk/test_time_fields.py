@@ -82,6 +82,7 @@ def test_the_editor_shows_and_takes_times_of_24_hours(page: Page) -> None:
     assert Article.objects.get().publish_at == MORNING + timedelta(seconds=30)
 
 
+@pytest.mark.thorough
 def test_the_publish_sheet_shows_and_takes_times_of_24_hours(page: Page) -> None:
     make_editor()
     sign_in(page)
@@ -129,6 +130,7 @@ def test_a_release_shows_and_takes_times_of_24_hours(page: Page) -> None:
     assert Release.objects.get().publish_at == MORNING
 
 
+@pytest.mark.thorough
 def test_the_button_opens_the_picker_of_the_browser_at_the_typed_time(page: Page) -> None:
     page.add_init_script("HTMLInputElement.prototype.showPicker = function () { window.opened = this.value; };")
     make_editor()
@@ -158,6 +160,7 @@ def test_without_scripts_there_is_no_button_for_a_picker(browser: Browser, site:
     assert Release.objects.get().publish_at == MORNING
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("opened", [open_editor, pytest.param(open_release, marks=pytest.mark.thorough)])
 def test_on_a_phone_the_field_fits_and_axe_finds_nothing(
     opened: Callable[[Page], Locator], browser: Browser, site: Site

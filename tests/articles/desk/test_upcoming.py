@@ -152,6 +152,7 @@ def draw(newsroom: Newsroom, chance: Random, day: datetime) -> None:
         make_front(newsroom.old, live_from=at(), channel=channel)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_dashboard_calendar_release_page_and_list_never_disagree(seed: int) -> None:
     newsroom, desk = Newsroom(), Client()

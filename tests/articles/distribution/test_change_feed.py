@@ -143,6 +143,7 @@ def test_what_goes_live_and_leaves_by_the_clock_is_heard_of(follower: Follower) 
     follower.check()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("transition", "kind"),
     [
@@ -359,6 +360,7 @@ def test_a_transaction_that_ends_late_is_not_missed() -> None:
     follower.check()
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_requests_get_the_same_response(alice: User) -> None:
     articles = [make_article(f"No. {number}", status=APPROVED, publish_at=soon(seconds=0.2)) for number in range(20)]

@@ -521,6 +521,7 @@ def test_a_link_keeps_pointing_to_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl").exists()
 
 
+@pytest.mark.thorough
 def test_a_wrong_time_is_explained_at_the_terminal(manage: Manage, tmp_path: Path) -> None:
     result = manage("export_articles", str(tmp_path / "a.jsonl"), "--since", "tomorrow")
 
@@ -558,6 +559,8 @@ def test_the_choice_can_be_narrowed(tmp_path: Path) -> None:
     assert titles("--channel", "Port", "--status", "retracted") == set()
 
 
+@pytest.mark.thorough
+@pytest.mark.cases(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["jsonl", "wxr"])
 def test_writing_takes_little_memory_and_few_statements_for_any_number(

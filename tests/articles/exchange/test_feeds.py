@@ -347,6 +347,7 @@ def test_scripts_do_not_survive_an_import(tmp_path: Path) -> None:
     assert Article.objects.get().body == "<p>Hi</p>"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("template", [RSS, RDF])
 def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, template: str) -> None:
     (tmp_path / "large").write_text(template % "".join(item(n, description="Ferry news. " * 300) for n in range(400)))

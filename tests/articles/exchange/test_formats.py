@@ -93,6 +93,7 @@ def test_formats_that_are_not_built_are_not_offered(tmp_path: Path) -> None:
     assert "invalid choice" in result.error
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["jsonl", "csv", "wxr"])
 def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, name: str) -> None:
     file, body = tmp_path / "large", "Ferry news. " * 500

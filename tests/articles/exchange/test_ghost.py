@@ -382,6 +382,7 @@ def test_a_piece_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatc
     assert "a value is broken or longer than 1000 characters" in run_import(file).error
 
 
+@pytest.mark.thorough
 def test_reading_takes_little_memory_for_any_size_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("articles.exchange.json_stream.CHUNK", 50_000)
     file = write_ghost(tmp_path / "large", *(ghost_post(n, html="<p>Ferry news.</p>" * 300) for n in range(1000)))

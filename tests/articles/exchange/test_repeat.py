@@ -112,6 +112,7 @@ def test_an_imported_time_does_not_publish_an_article_before_its_release(file: P
     assert (article.title, article.publish_at, publish_tasks(article)) == ("Uno", None, [])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("status", [Status.PUBLISHED, Status.UNPUBLISHED, Status.MANUALLY_APPROVED])
 def test_an_unapproved_text_never_replaces_an_approved_one(file: Path, status: Status) -> None:

@@ -170,6 +170,7 @@ def test_the_same_card_edited_twice_shows_both_sides_and_stores_nothing() -> Non
     assert other.edit(card_edit(first, headline="By Bob")).status_code == 200, "once Bob has seen it"
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("late", ["edit", "move", "remove"])
 def test_a_card_that_is_gone_or_elsewhere_is_a_conflict(late: str) -> None:
     live("One"), live("Two", hours=2), live("Three", hours=3)
@@ -270,6 +271,7 @@ def test_what_a_request_removes_it_cannot_add_again(kind: str) -> None:
     assert draft.read()["edits"] == 0
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(
     "values",
     [
@@ -325,6 +327,7 @@ def test_what_no_card_may_hold_is_refused(values: dict[str, Any]) -> None:
     assert draft.read()["edits"] == 0
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "address",
     ["https://example.org/a?b=c#d", "http://例子.中国/新闻", "/channel/town/", "https://93.184.216.34:8443/"],

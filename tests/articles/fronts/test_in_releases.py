@@ -188,6 +188,7 @@ def test_another_person_approves_a_front_before_it_is_in_a_release(settings: Any
     assert evening.state == State.IN_RELEASE
 
 
+@pytest.mark.thorough
 def test_the_screens_add_and_remove_a_front() -> None:
     evening, browser = Evening(), Client()
     browser.force_login(evening.editor)

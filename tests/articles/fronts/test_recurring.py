@@ -147,6 +147,7 @@ def naive(given: Recurrence, begin: datetime, end: datetime) -> Iterator[datetim
         at += timedelta(minutes=15)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_the_query_finds_is_what_a_naive_enumeration_finds(seed: int) -> None:
     make_article("Story")  # the next change is read beside one
@@ -332,6 +333,7 @@ def test_by_api_a_rule_is_stored_asked_about_skipped_and_ended() -> None:
         assert composer.post("repeat", **{**sent, **bad}).status_code == 400, bad
 
 
+@pytest.mark.thorough
 def test_on_the_screen_a_live_recurring_version_stays_and_is_skipped_and_ended() -> None:
     make_article("Story", status=9, publish_at=soon(hours=-3))
     desk, composer = Client(), Composer.start(by := make_editor())

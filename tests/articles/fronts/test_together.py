@@ -15,7 +15,7 @@ from tests.articles.factories import make_editor
 from tests.conftest import database_environment
 from tests.harness import base_dir
 
-OPERATIONS = int(os.environ.get("OPERATIONS", "40"))
+OPERATIONS = int(os.environ.get("OPERATIONS", "20"))
 """Of each."""
 
 

@@ -49,6 +49,7 @@ def live(title: str = "Ships", **values: Any) -> Article:
     return make_article(title, **{"status": Status.PUBLISHED, "publish_at": soon(minutes=-1), **values})
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("mode", "chosen", "in_body", "cover"),
     [
@@ -178,6 +179,7 @@ def test_images_in_a_text_have_all_renditions(images: list[Image]) -> None:
     assert f'srcset="{settings.SITE_URL}/media/{first.pk}/320.avif 320w' in data
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("by_the_clock", [False, True])
 def test_the_approved_cover_is_what_readers_see(editor: User, images: list[Image], by_the_clock: bool) -> None:
     """R5.4"""
@@ -216,6 +218,7 @@ def test_reviewers_see_the_cover_with_its_texts(editor: User, images: list[Image
     assert "Ship 0<br>At sea 0" in page
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("place", ["cover", "body"])
 @pytest.mark.parametrize("said", ["alt", "caption", "credit"])
 def test_texts_of_images_are_reviewed(editor: User, place: str, said: str) -> None:
@@ -243,6 +246,7 @@ def test_image_files_are_reviewed(editor: User, content: bytes | None, status: S
     assert (article.status, "harbour" in article.status_reason) == (status, True)
 
 
+@pytest.mark.thorough
 def test_three_images_are_in_a_row(page: Page, editor: User, images: list[Image]) -> None:
     channel = make_channel()
     live("Newer", channel=channel)

@@ -256,6 +256,7 @@ def test_an_image_in_use_cannot_be_deleted() -> None:
     ]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("source", ["service", "form", "deletion", "api", "api list"])
 def test_uses_are_listed_without_reading_texts(source: str, client: Client) -> None:
     """A logo is in thousands."""
@@ -370,6 +371,7 @@ def show_everywhere(image: Image) -> list[Article]:
     return articles
 
 
+@pytest.mark.thorough
 def test_uses_are_listed_in_pages_of_50() -> None:
     editor = make_editor()
     image = make_image(editor)

@@ -47,6 +47,7 @@ def apply(*operations: Operation) -> Migration:
     return migration
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_mariadb", [True, False])
 def test_changes_while_a_migration_replaces_the_triggers_are_in_the_feed(
     is_mariadb: bool, monkeypatch: pytest.MonkeyPatch
@@ -191,6 +192,7 @@ def lists_in_order() -> int:
     return shown.filter(taggings__goes_live_at=F("goes_live_at")).count()
 
 
+@pytest.mark.thorough
 def test_adding_the_column_and_its_indexes_neither_rewrites_nor_locks_the_table(
     old: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

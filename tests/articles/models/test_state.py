@@ -24,6 +24,7 @@ def live_headlines() -> list[str]:
     return list(Article.objects.live(read_database_clock()).values_list("title", flat=True))
 
 
+@pytest.mark.cases(11)
 @every
 @with_and_without_worker
 @pytest.mark.parametrize("seconds", [-1, 60], ids=["after", "before"])

@@ -42,6 +42,7 @@ def test_the_text_has_the_columns_that_articles_and_revisions_share() -> None:
     assert set(LINES) < Text.NAMES
 
 
+@pytest.mark.cases(2)
 @each_line
 def test_a_line_is_in_revision_diff_and_digest(name: str, alice: User) -> None:
     article = make_article("Old")
@@ -73,6 +74,7 @@ def test_a_line_is_reviewed(name: str) -> None:
     assert finding.place == str(Article._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
 
 
+@pytest.mark.cases(2)
 @each_line
 @pytest.mark.django_db(transaction=True)  # MariaDB finds only what is committed
 def test_a_line_is_found_by_readers_and_in_the_newsroom(name: str, client: Client) -> None:
@@ -83,6 +85,7 @@ def test_a_line_is_found_by_readers_and_in_the_newsroom(name: str, client: Clien
     assert len(listed) == 1
 
 
+@pytest.mark.cases(4)
 @each_line
 @pytest.mark.parametrize("form", ["jsonl", "wxr"])
 def test_an_import_restores_every_exported_line(name: str, form: str, tmp_path: Path) -> None:
@@ -104,6 +107,7 @@ def test_a_line_that_is_too_long_is_refused_by_the_import(name: str, tmp_path: P
     assert f"{name}: has 501 characters" in remark
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", Text.FIELDS)
 def test_every_field_is_in_the_api(name: str, alice: User) -> None:
     client = APIClient()
@@ -121,6 +125,7 @@ def test_every_field_is_in_the_api(name: str, alice: User) -> None:
     assert name == "cover_mode" or name in APIClient().get(f"/api/v1/articles/{article.pk}/").json()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", Text.FIELDS)
 def test_every_field_is_in_the_form_also_of_users_who_may_only_read(name: str, client: Client) -> None:
     article = make_article(author=make_editor("bob"))
@@ -130,6 +135,7 @@ def test_every_field_is_in_the_form_also_of_users_who_may_only_read(name: str, c
     assert f"{name}_shown" in rows or name == "cover"  # an empty cover is not shown
 
 
+@pytest.mark.cases(2)
 @each_line
 def test_the_form_saves_a_line_and_merges_changes_of_two_users(name: str, client: Client) -> None:
     article = make_article("Old")
@@ -143,6 +149,7 @@ def test_the_form_saves_a_line_and_merges_changes_of_two_users(name: str, client
     assert (getattr(article, name), getattr(article, other)) == ("Hers", "His")
 
 
+@pytest.mark.cases(2)
 @each_line
 def test_a_conflict_of_a_line_is_asked(name: str, client: Client) -> None:
     article = make_article("Old")

@@ -212,6 +212,7 @@ def test_publishers_and_operators_are_notified_once_that_a_release_is_overdue(au
     assert notified(author) == []
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
 def test_what_readers_have_by_the_clock_is_not_called_overdue(build: Callable[[datetime], Situation]) -> None:
     make_member(Role.PUBLISHER)

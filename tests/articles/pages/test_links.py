@@ -69,6 +69,7 @@ FORMS: dict[str, Callable[[Article], str]] = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_link_is_text_until_its_article_is_live_then_leads_to_its_present_address(form: str) -> None:
     target = make_article("Secret plan", status=APPROVED, publish_at=soon(hours=1))

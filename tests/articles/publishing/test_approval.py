@@ -110,6 +110,7 @@ def state(article: Article) -> int:
     return Article.objects.values_list("status", flat=True).get(pk=article.pk)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.usefixtures("rule")
 def test_reassigning_the_author_and_renaming_a_tag_does_not_let_one_approve_ones_own(
     chief: Desk, reviewer: Desk
@@ -355,6 +356,7 @@ def test_the_text_of_a_user_who_has_left_is_still_theirs_and_can_be_approved(aut
     assert reviewer.approve(article) == 200
 
 
+@pytest.mark.cases(1)
 @pytest.mark.usefixtures("rule")
 def test_an_approval_that_was_undone_or_pulled_back_is_not_the_last_one(chief: Desk, reviewer: Desk) -> None:
     article = chief.write()

@@ -49,6 +49,7 @@ def handed_in(title: str, by: User, **values: Any) -> Article:
     return article
 
 
+@pytest.mark.thorough
 def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) -> None:
     root = make_user("root", is_superuser=True)
     article = handed_in("Bridge closes", root)
@@ -75,6 +76,7 @@ def test_an_administrator_overrides_on_purpose_only_and_says_why(phone: Page) ->
     expect(phone.get_by_text("Alone at night.").first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_chief_reads_whole_choices_and_the_words_say_what_was_chosen(phone: Page) -> None:
     chief = make_member(Role.CHIEF)
     open_as(phone, chief, reverse("admin:articles_reviewpolicy_changelist"))

@@ -159,6 +159,7 @@ def test_a_bulk_action_that_was_done_is_not_done_again(alice: User) -> None:
     assert AuditEntry.objects.count() == entries
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("transition", "values", "parameters"),
     [
@@ -345,6 +346,7 @@ def test_the_script_of_a_bulk_action_gets_the_inside_of_its_page(alice: User) ->
     assert "<html" not in response.text
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_without_scripts_the_list_shows_what_can_be_done_with_the_chosen(browser: Browser, site: Site) -> None:
     admin = make_user("admin", is_superuser=True)
@@ -400,6 +402,7 @@ def test_an_editor_schedules_many_watches_the_progress_and_undoes_it(page: Page)
     assert not TaskInfo.objects.filter(task_type="articles.publish").exists()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("transition", [Transition.SCHEDULE, Transition.RESCHEDULE])
 def test_a_time_is_set_by_a_few_statements_for_all(
     alice: User, transition: Transition, django_assert_max_num_queries: Any

@@ -70,6 +70,7 @@ def delete_row(desk: Client, user: User) -> None:
 WAYS = [delete_page, delete_selected, delete_query, delete_row]
 
 
+@pytest.mark.cases(2)
 @transaction_test
 @pytest.mark.parametrize("delete", WAYS)
 def test_readers_still_see_the_name_of_a_deleted_author(

@@ -98,6 +98,7 @@ def test_nothing_sticks_out_sideways(page: Page, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.thorough
 def test_without_scripts_articles_are_written_and_many_are_submitted(browser: Browser, site: Site) -> None:
     make_user("alice", is_superuser=True)
     viewport: ViewportSize = {"width": 1440, "height": 900}

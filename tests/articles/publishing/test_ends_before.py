@@ -123,6 +123,7 @@ def _delete_many(article: Article, by: User) -> None:
     Article.objects.filter(pk=article.pk).delete()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "act",
     [

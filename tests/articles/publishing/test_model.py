@@ -547,7 +547,7 @@ class Newsroom:
 
 
 @hypothesis_settings(
-    max_examples=INPUTS or 4,
+    max_examples=INPUTS or 2,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

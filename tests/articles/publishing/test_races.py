@@ -88,6 +88,7 @@ def test_of_two_editors_who_schedule_the_last_one_counts_and_there_is_one_task()
     assert publish_tasks(article) == [article.publish_at]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("attempt", range(10))
 def test_of_a_cancellation_and_the_worker_one_wins_and_both_know(attempt: int) -> None:
     """R1.17"""
@@ -172,6 +173,7 @@ def test_of_two_editors_who_move_one_article_at_once_one_gets_an_error() -> None
     assert publish_tasks(article) == [times[winner]]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("changed", ["caption", "tag"])
 @pytest.mark.parametrize("attempt", range(5))
 def test_of_an_approval_and_a_change_of_what_is_shown_with_the_text_one_is_refused(attempt: int, changed: str) -> None:

@@ -521,6 +521,7 @@ def make_author() -> User:
     return User.objects.get_or_create(username="wen")[0]
 
 
+@pytest.mark.thorough
 def test_many_updates_of_one_instant_are_a_few_statements(editor: User) -> None:
     channel = make_channel()
     few = [with_update(number, editor, channel) for number in range(2)]

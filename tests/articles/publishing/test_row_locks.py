@@ -78,6 +78,7 @@ def watched(act: Callable[[], Any], watch: Watch) -> int:
     return AuditEntry.objects.count() - before
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", OF_SOURCES)
 def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: Stage, name: str) -> None:
     undisturbed = Watch()
@@ -86,6 +87,7 @@ def test_a_deadlock_is_not_seen_at_any_source_and_nothing_happens_twice(stage: S
     assert watched(SOURCES[name](stage), Watch(refused=undisturbed.last_entry)) == entries
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("name", OF_SOURCES)
 def test_every_lock_goes_by_primary_key(stage: Stage, name: str) -> None:
     """Locks along another index are taken in another order, which deadlocks with locks by primary key."""
@@ -155,6 +157,7 @@ def impatient() -> Iterator[None]:
             cursor.execute("SET innodb_lock_wait_timeout = DEFAULT")
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("rows", [PERSONS, CHOICES, CHANNELS, TAGS])
 def test_publishing_waits_for_no_row_of_a_user(rows: str) -> None:
     """A lock on the author's row for the notification would delay everything else that is due."""

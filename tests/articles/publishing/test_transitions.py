@@ -59,6 +59,7 @@ def editor() -> User:
     return make_editor()
 
 
+@pytest.mark.cases(33)
 @pytest.mark.parametrize("transition", set(Transition) - OF_UPDATES - {Transition.RESCHEDULE})
 @pytest.mark.parametrize("status", Status)
 def test_a_transition_is_possible_from_the_statuses_of_the_table_and_no_other(

@@ -121,6 +121,7 @@ def test_what_was_pushed_before_the_clock_was_set_back_fills_no_later_day(servic
     assert service.paths == ["/a", "/a"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="counts the rows that MariaDB reads")
 def test_the_next_messages_are_found_without_reading_what_others_got(service: PushService) -> None:
     alice = make_editor()

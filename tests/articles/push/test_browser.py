@@ -37,6 +37,7 @@ def site(transactional_db: None) -> Iterator[Site]:
         yield started
 
 
+@pytest.mark.thorough
 def test_two_topics_that_are_chosen_at_one_moment_are_both_stored(page: Page, site: Site) -> None:
     channel = make_channel("Harbour")
     browser = Browser("https://updates.push.services.mozilla.com/wpush/v2/gA")

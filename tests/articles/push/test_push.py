@@ -259,6 +259,7 @@ def test_state_is_read_again_before_each_chunk_and_an_alert_that_was_deleted_is_
     assert service.paths == ["/a"]
 
 
+@pytest.mark.thorough
 def test_many_readers_take_few_statements_and_no_chunk_reads_all_before_again(
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,6 +405,7 @@ class SlowService:
         monkeypatch.setattr("articles.push.dispatch.time", SimpleNamespace(monotonic=monotonic))
 
 
+@pytest.mark.thorough
 def test_a_service_that_has_become_slow_gets_one_request_a_line_before_the_state_is_read_again(
     service: PushService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,6 +436,7 @@ def test_a_service_that_has_become_slow_gets_one_request_a_line_before_the_state
     assert set(PushMessage.objects.values_list("attempts", flat=True)) == {1}
 
 
+@pytest.mark.thorough
 def test_a_slow_service_does_not_delay_what_another_one_is_to_get_again(
     service: PushService, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -563,6 +566,7 @@ def test_who_turned_a_topic_off_does_not_get_what_was_refused_before(service: Pu
     assert (push.state, push.accepted, push.failed) == (State.SENT, 1, 1)
 
 
+@pytest.mark.thorough
 def test_a_browser_to_which_nothing_could_be_sent_for_long_is_forgotten(service: PushService) -> None:
     alice = make_editor()
     for name in ("dead", "alive", "back", "new"):
@@ -704,6 +708,7 @@ def test_under_the_two_person_rule_another_person_approves_what_is_pushed(servic
     assert Push.objects.get().alert_id == alert.pk
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     "wrong",
     [

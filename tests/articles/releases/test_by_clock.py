@@ -137,6 +137,7 @@ def everything(newsroom: Newsroom) -> dict[str, object]:
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_an_update_is_seen_everywhere_as_a_worker_stores_it_later(newsroom: Newsroom) -> None:
     newsroom.update(newsroom.old, "It was wrong.", **everything(newsroom))
     addresses = newsroom.addresses()
@@ -246,6 +247,7 @@ def test_a_due_release_can_be_neither_cancelled_nor_rescheduled(newsroom: Newsro
     assert "Fresh headline" in seen(["/"])["/"][2]
 
 
+@pytest.mark.thorough
 def test_the_newsroom_sees_it_as_readers_do(newsroom: Newsroom) -> None:
     newsroom.update(newsroom.other, title="Other headline")
     release = make_release(newsroom.waiting("Fresh headline"), newsroom.other, by=newsroom.irene)

@@ -116,6 +116,7 @@ def test_two_workers_release_once(irene: User) -> None:
     assert set(logs.values_list("status", flat=True)) == {TaskInfoLog.Status.EXECUTED}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("attempt", range(3))
 def test_of_a_cancellation_and_the_clock_one_wins_and_both_know(irene: User, attempt: int) -> None:
     release = twenty(irene)
@@ -169,6 +170,7 @@ def test_a_release_waits_for_no_one_and_goes_live_when_its_members_are_free(iren
     assert Article.objects.live(database_now()).count() == 21
 
 
+@pytest.mark.thorough
 def test_editors_who_never_let_go_of_a_member_do_not_starve_its_release(irene: User) -> None:
     release, done = twenty(irene), Event()
     has_row_locks = connection.features.has_select_for_update_skip_locked  # SQLite has no fair queue
@@ -309,6 +311,7 @@ def _cancel_release(article: Article, release: Release, by: User) -> None:
     releases.cancel_release(release, by=by)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("act", [_unschedule, _retract, _cancel_update, _cancel_release])
 def test_what_begins_before_an_instant_and_would_end_after_it_is_done_again(
     irene: User, act: Callable[[Article, Release, User], None]

@@ -674,6 +674,7 @@ def test_a_roll_back_restores_nothing_that_was_retracted_or_deleted(irene: User)
     assert [row["status"] for row in state(retracted, fine)] == [Status.RETRACTED, APPROVED]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("way", ["unpublished again", "retracted and restored", "by another release"])
 def test_a_roll_back_shows_nothing_that_was_unpublished_again(irene: User, way: str) -> None:
     article = published()

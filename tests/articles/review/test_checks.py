@@ -61,6 +61,7 @@ def test_the_settings_as_they_come_are_good(settings: Any) -> None:
     assert found() == []
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize(
     ("name", "value", "complaint"),
     [
@@ -127,6 +128,7 @@ def found_for_production() -> set[str]:
     return {str(message.id) for message in messages} & {"articles.W011", "articles.W012"}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("limit", "policy", "complaints"),
     [

@@ -142,6 +142,7 @@ def make_named(name: str) -> User:
     return user
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("case", CASES)
 def test_readers_see_a_text_once_another_person_has_approved_it(
     live: Article, first: Client, second: Client, case: str
@@ -334,6 +335,7 @@ def test_with_its_object_a_change_is_gone(live: Article, first: Client, second: 
     assert post(second, f"{CHANGES}1/approve/", version="x").status_code == 404
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("sent", [{}, {"slug": "rains"}], ids=["nothing", "slug"])
 def test_a_name_of_a_tag_that_waits_stays_though_another_user_saves_its_form(
     live: Article, sent: dict[str, str]
@@ -348,6 +350,7 @@ def test_a_name_of_a_tag_that_waits_stays_though_another_user_saves_its_form(
     assert ProposedChange.objects.get().values == {"name": "Storm", **sent}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("sent", [{}, {"position": 5}, {"name": "City"}], ids=["nothing", "position", "same name"])
 def test_who_changes_no_text_of_a_channel_may_approve_what_waits(live: Article, sent: dict[str, Any]) -> None:
     ed, other = make_user("ed", is_superuser=True), make_user("other", is_superuser=True)

@@ -86,6 +86,7 @@ def test_a_file_that_cannot_be_read_brings_nothing(tmp_path: Path) -> None:
     assert not SensitiveWord.objects.exists()
 
 
+@pytest.mark.thorough
 def test_tens_of_thousands_come_in_at_once() -> None:
     report = add_words((f"palabra{number}x" for number in range(20_000)), level=Level.BLOCK)
     assert str(report) == "created=20000 skipped=0 failed=0"
@@ -110,6 +111,7 @@ def test_the_words_found_are_those_of_now() -> None:
     assert matcher().find(text) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_process_hears_of_words_that_another_one_adds(tmp_path: Path, manage: Manage) -> None:
     assert matcher().find("A casino.") == []

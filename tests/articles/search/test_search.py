@@ -57,6 +57,7 @@ def found(q: str, **query: str | int) -> list[str]:
     return [item["title"] for item in results]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("walks", [[], [100]])
 def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the index and by reading. R5.8"""
@@ -70,6 +71,7 @@ def test_words_are_found_in_any_form_in_every_language(walks: list[int], monkeyp
         assert found(text) == [], text
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("written", "asked"),
     [
@@ -209,6 +211,7 @@ def test_a_text_written_by_a_statement_is_indexed_by_the_next_run() -> None:
     assert Article.objects.get().updated_at > seen, "an editor who has the form open gets a conflict"
 
 
+@pytest.mark.thorough
 def test_indexed_texts_are_freed_without_the_garbage_collector() -> None:
     """Workers rarely run it."""
     Article.objects.filter(pk=live().pk).update(body="<p>Ferries</p>")
@@ -319,6 +322,7 @@ def walked(address: str, **query: str) -> list[str]:
         response = Client().get(response["next"]).json()
 
 
+@pytest.mark.thorough
 def test_all_articles_with_a_common_word_are_found_in_windows_by_scan_and_index(
     common: list[str], monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
@@ -355,6 +359,7 @@ def test_a_cursor_filters_a_list_too_and_has_its_own_cache_entry() -> None:
     assert titles == [["Newer", "Older"], ["Older"], []]
 
 
+@pytest.mark.thorough
 def test_the_longest_text_fits_into_a_packet_of_mariadb() -> None:
     body = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9000), k=BODY_LENGTH)))
     packet = 16 * 1024 * 1024  # the server's default

@@ -92,6 +92,7 @@ def embargo_lifted(article: Article) -> None:
     publishing.set_embargo(article, until=None, by=make_editor())
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("go_live", [at_its_time, embargo_over, embargo_lifted, approve])
 def test_every_date_is_the_instant_from_which_readers_saw_it(
     go_live: Callable[[Article], None], tmp_path: Path

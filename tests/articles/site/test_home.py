@@ -79,6 +79,7 @@ def test_no_article_is_on_the_front_page_twice(client: Client) -> None:
     assert max(text.count(f">No. {number:02}</a>") for number in range(40)) == 1
 
 
+@pytest.mark.thorough
 def test_the_query_count_of_the_front_page_does_not_depend_on_channels(client: Client) -> None:
     costs = []
     for start, stop in ((0, 1), (1, SECTIONS + 9)):

@@ -27,6 +27,7 @@ def strip(page: Page) -> Any:
     return page.get_by_role("region", name="Just in")
 
 
+@pytest.mark.thorough
 def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
     """R5.8"""
     channel = make_channel()
@@ -58,6 +59,7 @@ def test_news_is_announced_politely_and_moves_nothing(page: Page) -> None:
     assert page.evaluate("document.activeElement.tagName") == "BODY"
 
 
+@pytest.mark.thorough
 def test_an_unpublished_article_leaves_the_strip_and_the_page_until_it_is_republished(page: Page) -> None:
     """R5.5"""
     articles = [live(f"No. {number}", minutes=number) for number in range(3)]
@@ -96,6 +98,7 @@ def timed_page(browser: Browser, site: Site) -> Iterator[Page]:
         yield page
 
 
+@pytest.mark.thorough
 def test_polling_slows_down_on_errors_and_stops_in_hidden_tabs(timed_page: Page) -> None:
     page = timed_page
     page.route("**/latest/", lambda route: route.abort())

@@ -101,6 +101,7 @@ def test_tags_authors_and_channels_of_hidden_articles_alone_have_no_feeds(shown:
     assert Channel.objects.count() == 1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "source",
     ["/api/v1/desk/articles/{}/", "/api/v1/desk/articles/{}/revisions/", "/admin/articles/article/{}/change/"],

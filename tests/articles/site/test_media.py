@@ -145,6 +145,7 @@ def test_a_bucket_that_does_not_respond_is_given_up_within_seconds(in_bucket: Bu
     assert config.retries["total_max_attempts"] == 2
 
 
+@pytest.mark.thorough
 def test_the_variable_reaches_the_storage(manage: Manage) -> None:
     code = "from django.core.files.storage import default_storage as s; print(s.bucket_name, s.location, s.access_key)"
     done = manage("shell", "--no-imports", "--command", code, env={"MEDIA_STORAGE": "s3://me:secret@images/desk"})

@@ -218,6 +218,7 @@ def test_an_api_token_gives_access(image: Image, alice: User) -> None:
     assert fetch(image, authorization="Token wrong").status_code == HTTPStatus.NOT_FOUND
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("of_revision", [None, 1])
 def test_a_preview_link_gives_access_to_its_images_until_it_is_revoked(
     image: Image, alice: User, of_revision: int | None
@@ -235,6 +236,7 @@ def test_a_preview_link_gives_access_to_its_images_until_it_is_revoked(
     assert statuses(image, guest) == HIDDEN
 
 
+@pytest.mark.thorough
 def test_two_previews_in_one_browser_both_show_their_images(image: Image, alice: User) -> None:
     other, guest = make_image(alice), Client()
     for one in (image, other):

@@ -159,6 +159,7 @@ def add_late(go_live: Callable[[Article], None], shown: dict[str, Any]) -> Artic
 WAYS = pytest.mark.parametrize("go_live", [embargo_over, embargo_lifted, approve])
 
 
+@pytest.mark.cases(1)
 @WAYS
 def test_an_article_that_goes_live_after_its_time_leads_every_list(
     go_live: Callable[[Article], None], shown: dict[str, Any]
@@ -227,6 +228,7 @@ def live_ids() -> set[int]:
     return set(Article.objects.live(soon()).values_list("pk", flat=True))
 
 
+@pytest.mark.cases(1)
 @WAYS
 def test_pages_neither_skip_nor_repeat_while_an_article_goes_live_late(
     go_live: Callable[[Article], None], shown: dict[str, Any], client: Client

@@ -178,6 +178,7 @@ def test_older_articles_are_added_to_the_open_page(page: Window) -> None:
     expect(page.get_by_role("link", name=f"No. {2 * SIZE - 1:03}")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_older_articles_are_a_page_of_their_own_without_scripts(page: Window) -> None:
     context = page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]
     for number in range(SIZE + 1):
@@ -191,6 +192,7 @@ def test_older_articles_are_a_page_of_their_own_without_scripts(page: Window) ->
         expect(plain.get_by_role("link", name=f"No. {SIZE:03}")).to_be_visible()
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("address", ["/", "/channel/politics/"])
 @pytest.mark.parametrize(("size", "shown"), [("0000000000010", 10), ("0" * 5000 + "1", 1), ("07", 7), ("9" * 400, 12)])
 def test_leading_zeros_of_a_page_size_are_ignored(address: str, size: str, shown: int) -> None:

@@ -198,6 +198,7 @@ def test_who_may_not_read_the_newsrooms_articles_gets_the_live_site(newsroom: Ne
     assert visitor.get(at("/api/v1/articles/", soon(hours=2))).status_code == 400
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("text", "why"),
     [

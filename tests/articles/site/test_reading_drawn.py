@@ -170,6 +170,7 @@ def test_every_preview_is_what_an_anonymous_reader_gets_then(seed: int) -> None:
     assert not untrue(seed)
 
 
+@pytest.mark.thorough
 def test_a_query_that_forgets_the_instant_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def live() -> ArticleQuerySet:
         return Article.objects.live(datetime.now(UTC))

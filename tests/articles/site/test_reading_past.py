@@ -59,6 +59,7 @@ def comparable(pages: Seen) -> Seen:
     return {key: (status, where, re.sub(pattern, "", text)) for key, (status, where, text) in pages.items()}
 
 
+@pytest.mark.thorough
 def test_every_output_is_shown_as_readers_got_it_then(newsroom: Newsroom) -> None:
     by, desk = newsroom.irene, desk_of(newsroom)
     gone, back = (newsroom.live(f"{name} headline", hours=-4) for name in ("Gone", "Back"))
@@ -128,6 +129,7 @@ def test_a_retraction_that_was_undone_is_shown_with_its_notice(newsroom: Newsroo
     assert [notice_at(desk, article, moment) for moment in moments] == ["First notice", "Second notice"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_undone", [True, False])
 def test_a_notice_that_waited_for_another_person_is_shown_from_its_approval_on(
     newsroom: Newsroom, settings: Any, is_undone: bool
@@ -181,6 +183,7 @@ def let_pass(days: int) -> None:
     Event.objects.update(numbered_at=F("numbered_at") - timedelta(days=days))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_what_was_pruned_is_not_shown_and_said_to_be_unknown(newsroom: Newsroom, settings: Any, by_hand: bool) -> None:
     desk, now = desk_of(newsroom), read_database_clock()
@@ -233,6 +236,7 @@ def test_what_readers_saw_between_a_backup_and_its_restore_is_not_recorded(newsr
     assert statuses == [200, 400, 200, 400]
 
 
+@pytest.mark.thorough
 def test_a_pruned_publication_is_known_from_the_audit_log(newsroom: Newsroom) -> None:
     coming = newsroom.waiting("First headline")
     publishing.schedule(coming, publish_at=soon(), by=newsroom.irene)
@@ -310,6 +314,7 @@ def test_search_finds_what_was_retracted_since(newsroom: Newsroom) -> None:
     assert f"{address}?" not in desk.get(at("/search/?q=old", read_database_clock())).text
 
 
+@pytest.mark.thorough
 def test_of_many_revisions_only_those_that_readers_saw_are_read(newsroom: Newsroom) -> None:
     by, read = newsroom.irene, list[str]()
     for title in ("Second headline", "Third headline"):

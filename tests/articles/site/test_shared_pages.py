@@ -103,6 +103,7 @@ def test_a_link_ends_with_its_time_its_instant_its_creator_and_when_it_is_revoke
     assert "no-store" in Client().get(link)["Cache-Control"]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("page", "days"),
     [("/admin/", 3), ("/feed/", 3), ("https://other.example/", 3), ("//other.example/", 3), ("/en/", 365), ("", 3)],

@@ -35,6 +35,7 @@ def hidden_articles() -> list[Article]:
     ]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("address", ["/", "/latest/", "/channel/politics/", "/tag/bridges/"])
 def test_lists_show_what_is_live_and_nothing_else(client: Client, address: str) -> None:
     channel, tag = make_channel(), Tag.objects.create(name="Bridges")

@@ -56,6 +56,7 @@ def test_lines_are_lines_in_every_source(desk: Client, tmp_path: Path) -> None:
     assert Article.objects.get(pk=pk).title == "x"
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("title", UNSEEN, ids=ascii)
 def test_a_headline_that_cannot_be_seen_is_refused_in_every_source(desk: Client, tmp_path: Path, title: str) -> None:
     assert (by_api(desk, title), by_form(desk, title)) == (400, 200)

@@ -306,6 +306,7 @@ def test_events_of_one_article_arrive_in_their_order(receiver: Receiver, alice: 
     assert len(receiver.requests) == len(others) + 7
 
 
+@pytest.mark.thorough
 def test_many_events_take_few_connections_and_statements(receiver: Receiver) -> None:
     """For each alone, nothing is read, connected to, or started as a thread."""
     make_endpoint(receiver.url)

@@ -37,6 +37,7 @@ def let_pass(span: timedelta) -> None:
     Endpoint.objects.filter(failing_since__isnull=False).update(failing_since=F("failing_since") - span)
 
 
+@pytest.mark.thorough
 def test_a_receiver_that_was_away_for_an_hour_gets_each_event_once_and_in_order(settings: Any) -> None:
     newsroom, port = Newsroom(seed=1), free_port()
     settings.WEBHOOK_ALLOWED_HOSTS = [f"127.0.0.1:{port}"]
@@ -174,6 +175,7 @@ def test_what_a_receiver_refuses_keeps_its_pauses_while_others_are_taken(receive
     assert Delivery.objects.pending().get().attempts == 1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_what_waits_for_a_later_attempt_is_sent_once_a_person_lets_it_go_on_or_corrects_its_url(
     receiver: Receiver, is_moved: bool

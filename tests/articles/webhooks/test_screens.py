@@ -231,6 +231,7 @@ def test_a_form_leaves_what_another_has_changed_since_it_was_opened(client: Clie
     assert Endpoint.objects.get().kinds == [Event.Kind.RETRACTED]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("role", Role)
 def test_chief_and_operators_manage_webhooks(role: Role) -> None:
     client, endpoint = Client(), make_endpoint("https://example.org/")

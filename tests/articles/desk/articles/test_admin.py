@@ -298,6 +298,7 @@ def test_a_step_with_many_articles_reports_each_that_cannot_take_it(desk: Client
     assert Article.objects.filter(status=Status.MANUAL_REVIEW).count() == 3
 
 
+@pytest.mark.thorough
 def test_many_articles_are_scheduled_for_one_time(desk: Client) -> None:
     later = soon(hours=1).replace(microsecond=0)
     articles = [make_article(f"No. {number}", status=APPROVED) for number in range(3)]
@@ -343,6 +344,7 @@ def test_the_text_that_came_too_late_is_kept_among_the_revisions(desk: Client) -
     assert set(article.revisions.values_list("title", flat=True)) == {"Old", "Theirs", "Mine"}
 
 
+@pytest.mark.thorough
 def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     press(desk, article, "_save", title="Newer", correction="It was old.")
@@ -367,6 +369,7 @@ def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client
     assert (stored.title, stored.update.status) == ("Old", Status.MANUAL_REVIEW)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "transition, status", [(Transition.UNPUBLISH, Status.UNPUBLISHED), (Transition.RETRACT, Status.RETRACTED)]
 )
@@ -382,6 +385,7 @@ def test_what_is_out_is_taken_away_although_a_correction_went_live_since(
     assert Article.objects.values_list("title", "status").get() == ("Newer", status)
 
 
+@pytest.mark.thorough
 def test_who_only_reads_the_text_schedules_a_correction_of_it(desk: Client) -> None:
     article = make_article("Old", body="Old.", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     press(desk, article, Transition.SUBMIT, body="<p>Newer.</p>")
@@ -457,6 +461,7 @@ def test_a_channel_in_use_is_neither_disabled_nor_deleted(desk: Client) -> None:
     assert Channel.objects.get().enabled
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_approved", [False, True])
 def test_a_channel_that_a_newer_text_names_is_neither_disabled_nor_deleted(desk: Client, is_approved: bool) -> None:
     """R5.6"""

@@ -104,6 +104,7 @@ def test_days_are_those_of_the_zone_on_the_screen(desk: Client) -> None:
         assert "Europe/Berlin" in desk.get(LIST).text
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("query", "message"),
     [
@@ -132,6 +133,7 @@ def test_the_search_finds_what_users_type(desk: Client) -> None:
     assert titles(desk, "q=tram+bees") == set()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("place", ["title", "body"])
 def test_the_search_finds_words_of_drafts_however_they_are_written(desk: Client, place: str) -> None:
     pairs = [
@@ -183,6 +185,7 @@ def test_the_list_reads_no_texts(desk: Client) -> None:
     assert "body" in article.get_deferred_fields()
 
 
+@pytest.mark.thorough
 def test_a_view_is_kept_and_shown_as_a_tab(desk: Client) -> None:
     make_article("Ferry", status=APPROVED)
     assert "Save view" in desk.get(f"{LIST}?stage=ready&q=ferry").text

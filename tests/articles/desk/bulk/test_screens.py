@@ -111,6 +111,7 @@ def test_open_checks_are_named_and_of_many_articles_the_first_are_checked(
     assert Question(*ready(60, channel=channel)).cost(preset="tomorrow") <= few
 
 
+@pytest.mark.thorough
 def test_typed_times_are_explained_in_the_page(page: Page, channel: Channel) -> None:
     question = Question(*ready(1, channel=channel))
     sign_in(page)

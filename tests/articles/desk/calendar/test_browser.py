@@ -99,6 +99,7 @@ def test_an_entry_that_is_dragged_goes_live_at_its_new_time_and_the_move_can_be_
     assert publish_tasks(article) == [MONDAY]
 
 
+@pytest.mark.thorough
 def test_in_a_month_an_entry_keeps_its_time_of_day(desk: Page) -> None:
     exact = MONDAY.replace(minute=5, second=30)
     article = make_article("Bridge", status=APPROVED, publish_at=exact)
@@ -125,6 +126,7 @@ def test_an_entry_is_moved_by_keyboard_and_every_step_is_said(desk: Page) -> Non
     assert publish_tasks(article) == [datetime(2030, 6, 4, 7, 30, tzinfo=UTC)]
 
 
+@pytest.mark.thorough
 def test_the_seconds_of_a_time_are_said_with_it(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY + timedelta(seconds=34))
     desk.goto(WEEK)
@@ -138,6 +140,7 @@ def test_the_seconds_of_a_time_are_said_with_it(desk: Page) -> None:
     assert publish_tasks(article) == [MONDAY + timedelta(minutes=15, seconds=34)]
 
 
+@pytest.mark.thorough
 def test_escape_leaves_an_entry_where_it_was(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(MONTH)
@@ -197,6 +200,7 @@ def test_an_entry_does_not_fall_into_an_hour_that_clocks_skip(
     assert publish_tasks(article) == [at]
 
 
+@pytest.mark.thorough
 def test_an_entry_lands_where_it_is_dropped_after_the_zone_was_changed_in_another_window(desk: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(WEEK)
@@ -210,6 +214,7 @@ def test_an_entry_lands_where_it_is_dropped_after_the_zone_was_changed_in_anothe
     assert publish_tasks(article) == [datetime(2030, 6, 5, 6, 15, tzinfo=UTC)]
 
 
+@pytest.mark.thorough
 def test_an_hour_that_happens_twice_asks_which(screen: Page, site: Site) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=datetime(2030, 10, 27, 12, tzinfo=UTC))
     enter(screen, site, make_editor(), "Europe/Berlin").goto("/admin/calendar/?view=day&date=2030-10-27")
@@ -219,6 +224,7 @@ def test_an_hour_that_happens_twice_asks_which(screen: Page, site: Site) -> None
     assert publish_tasks(article) == [datetime(2030, 10, 27, 1, 0, tzinfo=UTC)]
 
 
+@pytest.mark.thorough
 def test_the_second_of_two_editors_sees_who_moved_it_and_where(desk: Page, browser: Browser, site: Site) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     desk.goto(MONTH)
@@ -257,6 +263,7 @@ def drag_by_finger(phone: Page, title: str, goal: Locator) -> None:
     touch("touchEnd")
 
 
+@pytest.mark.thorough
 def test_a_finger_drags_the_grip(phone: Page) -> None:
     article = make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     phone.goto(MONTH)
@@ -279,6 +286,7 @@ def test_nothing_sticks_out_on_a_phone_and_the_form_is_a_tap_away(phone: Page) -
     expect(phone.get_by_text("is rescheduled to 7 Jun 2030, 09:30:15 UTC")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_it_can_be_read_without_a_script(browser: Browser, site: Site) -> None:
     make_article("Bridge", status=APPROVED, publish_at=MONDAY)
     with browser.new_context(base_url=site.url, java_script_enabled=False, locale="en-US") as context:
@@ -302,6 +310,7 @@ def entries_around_now() -> None:
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [(1440, 900), pytest.param((390, 844), marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("view", ["week", "day"])
 def test_it_opens_at_the_present_hour(page: Page, site: Site, view: str, size: tuple[int, int]) -> None:
@@ -319,6 +328,7 @@ def test_it_opens_at_the_present_hour(page: Page, site: Site, view: str, size: t
     expect(page.locator("#now")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.thorough
 def test_it_keeps_its_place_when_one_returns_and_other_days_open_at_their_top(desk: Page) -> None:
     desk.set_viewport_size({"width": 1440, "height": 900})
     entries_around_now()

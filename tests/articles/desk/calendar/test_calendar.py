@@ -105,6 +105,7 @@ def test_a_release_that_is_out_says_how_late_it_was(desk: Client) -> None:
     assert "0.4 s late" in desk.get(f"{CALENDAR}?view=day&date=2030-06-03").text
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
 @with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
@@ -176,6 +177,7 @@ def test_articles_of_one_channel_at_nearly_the_same_time_conflict(desk: Client, 
     assert conflicting(f"?date=2030-06-03&author={User.objects.get(username='bob').pk}") == {"First"}
 
 
+@pytest.mark.thorough
 def test_the_address_says_view_date_channel_and_author(desk: Client) -> None:
     me = User.objects.get()
     politics = make_channel()
@@ -218,6 +220,7 @@ def test_weeks_begin_where_the_reader_lives(desk: Client, language: str, first: 
     translation.activate("en")
 
 
+@pytest.mark.thorough
 def test_a_date_that_is_none_is_today_and_says_so(desk: Client) -> None:
     for text in ("2030-02-30", "yesterday", "0001-01-01", "9999-12-31", "2030-06-03T07:00"):
         page = desk.get(CALENDAR, {"date": text, "view": "decade", "channel": "x", "author": "-1", "open": "25"})
@@ -288,6 +291,7 @@ def test_now_is_marked_in_its_place(desk: Client) -> None:
     assert 'id="now"' not in desk.get(f"{CALENDAR}?view=week&date=2030-06-03").text
 
 
+@pytest.mark.thorough
 def test_ten_thousand_articles_cost_no_more_statements_and_a_bounded_page(
     desk: Client, django_assert_max_num_queries: Any
 ) -> None:

@@ -29,6 +29,7 @@ def after_an_outage(name: str) -> Situation:
     return made
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("name", "action", "title"),
     [

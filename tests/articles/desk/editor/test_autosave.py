@@ -66,6 +66,7 @@ def test_a_closed_window_costs_nothing_and_its_work_is_restored_by_pressing_ente
     assert not Autosave.objects.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_clock_that_is_set_back_loses_nothing_that_is_typed_after(page: Page) -> None:
     open_form(page)
@@ -190,6 +191,7 @@ def test_what_only_the_browser_could_keep_is_offered_when_the_line_is_back(page:
     eventually(lambda: not Autosave.objects.exists())
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_editor_works_without_storage_and_reports_a_failing_server_as_such(page: Page) -> None:
     for name in ("localStorage", "sessionStorage"):
@@ -215,6 +217,7 @@ def test_what_is_typed_into_a_deleted_article_is_offered_in_a_new_form() -> None
     assert "“Typed”" in client.get(ADD).text
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_draft_that_is_already_offered_is_discarded_wherever_it_is_stored(page: Page) -> None:
     """The browser has stored it, too: its upload neither reloads the page nor restores what is discarded."""

@@ -114,6 +114,7 @@ def test_what_the_editor_has_no_button_for_survives_it(page: Page) -> None:
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("stored", ["Plain\n\ntext & more", "<p>One</p>\n\n<p>Two</p>", IMPORTED])
 def test_opening_and_saving_changes_no_text(stored: str) -> None:
     client, article = logged_in(make_editor()), make_article(body=stored)
@@ -138,6 +139,7 @@ def test_a_difference_shows_words_not_mark_up(client: Client) -> None:
     assert pieces == [("kept", "One\n\nTwo "), ("removed", "old"), ("added", "new"), ("kept", " words")]
 
 
+@pytest.mark.thorough
 def test_words_are_counted_and_lengths_hinted_at_while_writing(page: Page) -> None:
     body = open_form(page)
     counted = page.locator("#id_body_words")
@@ -154,6 +156,7 @@ def test_words_are_counted_and_lengths_hinted_at_while_writing(page: Page) -> No
     expect(hint).to_contain_text("maximum length reached")
 
 
+@pytest.mark.thorough
 def test_the_video_button_puts_in_an_address_that_readers_see_as_a_player(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
@@ -178,6 +181,7 @@ def test_the_video_button_puts_in_an_address_that_readers_see_as_a_player(page: 
     expect(players.first).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_dialog_of_the_editor_opens_in_the_middle_and_cancelling_it_changes_nothing(page: Page) -> None:
     body = open_form(page)
     body.press_sequentially("Before")
@@ -193,6 +197,7 @@ def test_a_dialog_of_the_editor_opens_in_the_middle_and_cancelling_it_changes_no
     assert page.locator("#id_body").input_value() == "<p>Before</p>"
 
 
+@pytest.mark.thorough
 def test_below_a_table_at_the_end_there_is_a_paragraph_that_is_stored_only_when_used(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")

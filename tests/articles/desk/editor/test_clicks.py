@@ -108,6 +108,7 @@ def test_an_article_is_unpublished_by_three_with_the_question(clicks: Clicks) ->
     assert Article.objects.get().status == Status.UNPUBLISHED
 
 
+@pytest.mark.thorough
 def test_the_text_is_a_few_tab_stops_from_the_main_action(clicks: Clicks) -> None:
     page = clicks.page
     page.goto(f"{LIST}add/")
@@ -134,6 +135,7 @@ def test_a_live_text_is_submitted_when_it_is_changed(clicks: Clicks) -> None:
     expect(submit).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> None:
     page = clicks.page
     page.goto(form_address(make_article("Bridge")))
@@ -156,6 +158,7 @@ def test_shortcuts_are_listed_and_lead_to_panel_and_palette(clicks: Clicks) -> N
     expect(page.get_by_label("Headline")).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_after_saving_by_keyboard_one_goes_on_writing_where_one_was(clicks: Clicks) -> None:
     page = clicks.page
     page.goto(form_address(make_article("Bridge", body="<p>It opens.</p>" * 60)))

@@ -92,6 +92,7 @@ def test_two_editors_on_one_article_lose_nothing(browser: Browser, site: Site) -
     assert "Hers" in article.revisions.values_list("title", flat=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_conflict_is_decided_by_keyboard_on_a_phone(page: Page) -> None:
     make_editor()
@@ -116,6 +117,7 @@ def test_a_conflict_is_decided_by_keyboard_on_a_phone(page: Page) -> None:
     assert article.body == "<p>One two <em>three</em>.</p><p>Four five six. Hers.</p><p>Four five six. His.</p>"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("choice", "title"), [("mine", "Hers"), ("theirs", "His")])
 def test_what_both_changed_is_asked_and_counts_as_answered(bob: Client, choice: str, title: str) -> None:
     article = make_article("Old")
@@ -128,6 +130,7 @@ def test_what_both_changed_is_asked_and_counts_as_answered(bob: Client, choice: 
     assert Article.objects.get().title == title
 
 
+@pytest.mark.thorough
 def test_what_only_one_changed_is_not_asked_and_not_undone(bob: Client) -> None:
     article, politics = make_article("Old", summary="Old"), make_channel()
     alice = Second(article, title="Hers")
@@ -354,6 +357,7 @@ def test_an_update_that_a_person_published_is_a_change(bob: Client, updating: Ar
     assert Article.objects.get().pending_update is None
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_before", [True, False])
 def test_an_edit_by_another_before_or_after_the_update_went_live_is_a_conflict(
     bob: Client, updating: Article, is_before: bool
@@ -371,6 +375,7 @@ def test_an_edit_by_another_before_or_after_the_update_went_live_is_a_conflict(
     assert draft().body == BODY.replace("Two", "Two by her")
 
 
+@pytest.mark.thorough
 def test_a_time_that_another_changed_before_the_update_went_live_is_a_conflict(bob: Client, updating: Article) -> None:
     alice = Second(updating, summary="Hers")
     press(bob, updating, "_save", unpublish_at=wall(soon(hours=9)))
@@ -440,6 +445,7 @@ def test_a_paragraph_that_one_split_and_the_other_changed_is_a_conflict_as_a_who
     assert [block.html for block in conflict.mine] == ["<p>A b c d.</p>", "<p>E f g h.</p>"]
 
 
+@pytest.mark.thorough
 def test_in_a_text_of_very_many_alike_paragraphs_a_small_change_at_each_end_is_put_together() -> None:
     """Comparing them all with each other would take minutes."""
     long = "<p>A</p>" * 50_000

@@ -62,6 +62,7 @@ def give(body: Locator, kind: str, name: str = "ship.jpg", mime_type: str = "ima
     return bool(body.evaluate(GIVE_FILE, [kind, name, base64.b64encode(image_bytes()).decode(), mime_type]))
 
 
+@pytest.mark.thorough
 def test_a_slash_inserts_by_keyboard_and_only_in_an_empty_paragraph(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
@@ -94,6 +95,7 @@ def test_escape_leaves_the_slash_as_text(page: Page) -> None:
     assert save(page).body == "<p>/tmp</p>"
 
 
+@pytest.mark.thorough
 def test_selected_text_is_formatted_and_linked_beside_it(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")
@@ -133,6 +135,7 @@ def test_an_image_file_is_uploaded_into_the_text(page: Page) -> None:
     assert f'<figure><img src="{image.in_texts}" alt="A ship"></figure>' in stored
 
 
+@pytest.mark.thorough
 def test_many_images_at_once_are_uploaded_in_turn_and_again_if_the_server_is_busy(page: Page) -> None:
     body = open_form(page)
     data = image_bytes()
@@ -161,6 +164,7 @@ def test_many_images_at_once_are_uploaded_in_turn_and_again_if_the_server_is_bus
     assert most == [1] * 4
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_no_image_is_named_and_does_not_replace_the_page(page: Page) -> None:
     body, alert = open_form(page), page.get_by_role("alert")
     body.press_sequentially("Before")
@@ -272,6 +276,7 @@ LINKS = {
 """Pasted HTML, and what is stored of it; each ends with a full stop, after which no link goes on."""
 
 
+@pytest.mark.thorough
 def test_pasted_links_lead_where_they_say_or_are_only_their_text(page: Page) -> None:
     body = open_form(page)
     page.get_by_label("Headline").fill("Bridge")

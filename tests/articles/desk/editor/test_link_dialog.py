@@ -126,6 +126,7 @@ def test_an_article_is_chosen_by_keyboard(page: Page) -> None:
     expect(body).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_escape_closes_the_list_first_and_words_that_find_nothing_make_no_link(page: Page) -> None:
     make_article("Ferry plan")
     body, field = open_dialog(page)
@@ -144,6 +145,7 @@ def test_escape_closes_the_list_first_and_words_that_find_nothing_make_no_link(p
     expect(body.locator("a")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_applied", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_an_article_is_chosen_by_pointer_on_a_small_screen(page: Page, is_applied: bool) -> None:
     page.set_viewport_size(A_PHONE["viewport"])
@@ -158,6 +160,7 @@ def test_an_article_is_chosen_by_pointer_on_a_small_screen(page: Page, is_applie
     expect(body.locator("a")).to_have_attribute("href", ferry.get_absolute_url())
 
 
+@pytest.mark.thorough
 def test_pasted_addresses_of_other_sites_are_not_looked_up(page: Page) -> None:
     searches: list[str] = []
     page.on("request", lambda request: searches.append(request.url) if SEARCH in request.url else None)

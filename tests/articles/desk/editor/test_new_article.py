@@ -111,6 +111,7 @@ def test_the_address_of_a_restored_draft_creates_a_second_article_once_the_draft
     assert set(Article.objects.values_list("title", flat=True)) == {"Bridge", "Ferry"}
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_draft_of_an_open_window_is_not_offered(page: Page) -> None:
     open_form(page)

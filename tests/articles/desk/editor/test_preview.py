@@ -78,6 +78,7 @@ def test_the_preview_follows_what_is_typed_and_nothing_is_saved(page: Page) -> N
     assert Article.objects.values_list("body", "revision").get() == ("<p>Old</p>", 1)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("width", "shown", "least"), [(1440, "Desktop", 320), (390, "Phone", 0)])
 def test_the_preview_leaves_room_to_write_and_begins_with_the_width_of_the_device(
@@ -253,6 +254,7 @@ def test_a_frame_without_session_says_so_and_where_to_sign_in(client: Client) ->
     assert client.get(preview_address(article)).status_code == 302
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_the_preview_comes_back_after_signing_in_again(page: Page) -> None:
     open_form(page, make_article("Harbour"))

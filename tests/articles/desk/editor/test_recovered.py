@@ -60,6 +60,7 @@ def offered(desk: Client, article: Article) -> list[str]:
     return cards(desk.get(form_address(article)))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -94,6 +95,7 @@ def test_a_draft_that_differs_in_nothing_is_not_offered(desk: Client, alice: Use
     assert "Recovered" not in desk.get(form_address(article)).text
 
 
+@pytest.mark.thorough
 def test_what_has_been_saved_since_is_not_offered(desk: Client, alice: User) -> None:
     article = make_article("Old")
     leave(desk, alice, article, title="New")
@@ -109,6 +111,7 @@ def test_what_others_have_changed_since_is_not_taken_for_ones_own(desk: Client, 
     assert offered(desk, article) == ["Headline “Mine”"]
 
 
+@pytest.mark.thorough
 def test_refused_times_leave_one_card(desk: Client, alice: User) -> None:
     article = make_article(status=APPROVED, publish_at=soon(days=1))
     for hours in range(1, 6):
@@ -140,6 +143,7 @@ def test_older_drafts_are_folded_unless_their_text_is_offered_already(desk: Clie
     assert page.text.index("Second") < page.text.index("Older drafts") < page.text.index("“Third”")
 
 
+@pytest.mark.thorough
 def test_a_refused_form_compares_with_what_is_stored_and_not_with_its_own_input(desk: Client, alice: User) -> None:
     article = make_article("Old", status=APPROVED, publish_at=soon(days=1))
     leave(desk, alice, article, title="Typed elsewhere")
@@ -154,6 +158,7 @@ def test_several_new_articles_are_all_offered(desk: Client, alice: User) -> None
     assert cards(desk.get(ADD)) == ["Headline “Ferry”", "Headline “Bridge”"]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("base", [[], ["x"], ["1", "2"], ["9" * 30], ["0"]])
 def test_a_draft_of_an_unknown_version_is_offered(desk: Client, alice: User, base: list[str]) -> None:
     article = make_article("Old")

@@ -57,6 +57,7 @@ def screenshot(page: Page, field: Locator) -> bytes:
     return page.screenshot(clip={"x": left, "y": top, "width": width, "height": height})
 
 
+@pytest.mark.thorough
 def test_the_panel_opens_on_publish_for_the_next_article_and_stays_where_it_was_for_this(page: Page) -> None:
     first, second = make_article("First"), make_article("Second")
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -13,6 +13,7 @@ from tests.articles.image_files import make_image
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.thorough
 def test_previews_follow_the_fields_and_fall_back_to_headline_and_summary(page: Page) -> None:
     alice = make_editor()
     article = make_article("Harbour bridge", summary="Ships wait.", author=alice)

@@ -271,6 +271,7 @@ def test_a_page_without_connection_shows_the_state_as_soon_as_it_has_one(page: P
     expect(page.locator("#stage")).to_have_text("Published")
 
 
+@pytest.mark.thorough
 @pytest.mark.django_db(transaction=True)
 def test_a_publish_sheet_that_is_open_learns_that_its_time_is_past(page: Page) -> None:
     make_editor()

@@ -33,6 +33,7 @@ def bar(user: User, article: Article) -> tuple[str, list[str], list[str]]:
     return (name or [""])[0], alternatives, removals
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("status", "role", "expected"),
     [
@@ -108,6 +109,7 @@ def test_tags_are_added_by_name_without_scripts() -> None:
     assert {*article.tags.values_list("name", flat=True)} == {"Harbour", "City", "Bridge"}
 
 
+@pytest.mark.thorough
 def test_the_form_takes_as_many_tags_as_the_api() -> None:
     client, article = logged_in(make_editor()), make_article()
     tags = Tag.objects.bulk_create(Tag(name=f"Tag {number}", slug=f"tag-{number}") for number in range(MOST_TAGS + 1))

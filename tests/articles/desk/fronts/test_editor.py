@@ -160,6 +160,7 @@ def test_the_same_card_edited_by_two_shows_both_and_keeps_what_was_typed(desk: C
     assert Card.objects.get().headline == "By Alice"
 
 
+@pytest.mark.thorough
 def test_a_button_of_an_old_page_shows_both_and_can_be_pressed_again(desk: Client) -> None:
     live("One"), live("Two", hours=2)
     page = start(desk)
@@ -174,6 +175,7 @@ def test_a_button_of_an_old_page_shows_both_and_can_be_pressed_again(desk: Clien
     assert refused.status_code in (302, 409)
 
 
+@pytest.mark.thorough
 def test_a_version_is_scheduled_and_unscheduled(desk: Client) -> None:
     live("One")
     version = start(desk).context["version"]
@@ -299,6 +301,7 @@ def test_an_open_page_hears_of_what_others_do(desk: Client) -> None:
     assert [row.headline for row in news.context["parts"][0].rows] == ["Two", "One"]
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("sent", ["", "x", "add_card", "move_card 1 2 3", "remove_card -", "edit_card a"])
 def test_what_no_button_sends_is_refused(desk: Client, sent: str) -> None:
     live("One")

@@ -40,6 +40,7 @@ def test_two_versions_are_compared_as_readers_see_them_and_as_text(desk: Client)
     assert desk.get(f"{LIST}version/{draft.pk}/compare/?with=99").status_code == 404
 
 
+@pytest.mark.thorough
 def test_more_cards_take_no_more_statements(desk: Client) -> None:
     version = make_front(live("One"), size=1)
     address = f"{LIST}{desk.post(f'{LIST}{version.front_id}/start/', follow=True).context['front'].pk}/change/"

@@ -59,6 +59,7 @@ def test_cards_are_dragged_and_moved_by_keyboard(page: Page, draft: FrontVersion
     expect(page.locator(".front-card", has_text="Four")).to_contain_text("The article goes live later")
 
 
+@pytest.mark.thorough
 def test_a_card_is_edited_in_its_place(page: Page, draft: FrontVersion) -> None:
     page.get_by_role("link", name="Edit: Two").click()
     headline = page.get_by_label("Headline", exact=True)
@@ -77,6 +78,7 @@ def test_a_card_is_edited_in_its_place(page: Page, draft: FrontVersion) -> None:
     assert stored(draft) == ["One", "Overridden", "Three"]
 
 
+@pytest.mark.thorough
 def test_changes_of_others_come_while_a_card_is_edited(page: Page, draft: FrontVersion) -> None:
     bob = make_editor("bob")
     cards = {str(card.article): card.uuid for card in Card.objects.select_related("article")}
@@ -100,6 +102,7 @@ def test_changes_of_others_come_while_a_card_is_edited(page: Page, draft: FrontV
     eventually(lambda: stored(draft)[0] == "By Alice", 10, "not stored")
 
 
+@pytest.mark.thorough
 def test_on_a_phone_cards_are_moved_to_another_block_and_published(page: Page, draft: FrontVersion) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_role("button", name="Strip", exact=True).click()

@@ -88,6 +88,7 @@ def test_every_article_is_in_the_column_of_its_status_by_the_clock(desk: Client)
     }
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("build", SITUATIONS.values(), ids=SITUATIONS)
 @with_and_without_worker
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])

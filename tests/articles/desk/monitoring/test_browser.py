@@ -51,6 +51,7 @@ def test_the_open_board_shows_changes_and_the_menu_stays_open(page: Page, derby:
     expect(page.get_by_role("status").filter(has_text="Now live: Derby")).to_be_attached()
 
 
+@pytest.mark.thorough
 def test_a_phone_shows_one_column_that_tabs_choose(page: Page, derby: Article) -> None:
     sign_in(page)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -68,6 +69,7 @@ def test_a_phone_shows_one_column_that_tabs_choose(page: Page, derby: Article) -
     assert derby.publish_at > soon(hours=5, minutes=30)
 
 
+@pytest.mark.thorough
 def test_the_board_works_without_a_script(browser: Browser, site: Site, derby: Article) -> None:
     before = derby.publish_at
     assert before is not None

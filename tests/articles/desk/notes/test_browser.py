@@ -82,6 +82,7 @@ def test_a_note_on_a_passage_follows_it_and_is_not_in_the_text(page: Page) -> No
     assert "40 billion" in stored
 
 
+@pytest.mark.thorough
 def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
     thread = notes.add_note(article, by=rita, text="Source?", about=Selector("40 million", "The bridge cost "))
@@ -100,6 +101,7 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     expect(marks(page)).to_have_text(["Monday"])
 
 
+@pytest.mark.thorough
 def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
     article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
     for number in range(THREADS_SHOWN):
@@ -118,6 +120,7 @@ def test_a_reply_stays_in_its_thread_when_newer_ones_come(page: Page) -> None:
     assert Note.objects.get(text="The city council").thread == Note.objects.get(text="Note 0")
 
 
+@pytest.mark.thorough
 def test_a_reply_to_a_deleted_note_is_once_in_the_new_one_also_after_a_reload(page: Page) -> None:
     article = make_article(body=BODY)
     thread = notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")
@@ -228,6 +231,7 @@ def test_an_edit_of_a_note_that_was_edited_elsewhere_is_saved_after_a_reload(pag
     expect(page.locator(".note-text")).to_have_text("Which source?")
 
 
+@pytest.mark.thorough
 def test_words_that_an_input_method_composes_stay_when_notes_come(page: Page) -> None:
     article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
     notes.add_note(article, by=rita, text="Source?")
@@ -288,6 +292,7 @@ def test_a_closed_window_leaves_its_notes_to_the_next_one_of_its_user(page: Page
     expect(again.get_by_label("New note")).to_have_value("Half an hour of thought")
 
 
+@pytest.mark.thorough
 def test_notes_work_without_scripts(browser: Browser, site: Site) -> None:
     article, alice = make_article(body=BODY), make_editor()
     notes.add_note(article, by=make_member(Role.REVIEWER, "rita"), text="Source?")

@@ -128,6 +128,7 @@ def test_the_newest_threads_stand_beside_the_form_and_on_the_first_page_of_their
     assert (shown(asked["threads"]), "Resolved (2)" in asked["threads"]) == (others, True)
 
 
+@pytest.mark.thorough
 def test_all_threads_are_shown_by_pages_open_ones_first(
     client: Client, article: Article, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +306,7 @@ def test_a_screen_reads_few_of_many_resolved_threads(client: Client, article: Ar
     assert {name: text.count("reply!</p>") / 3 for name, text in texts.items()} == dict.fromkeys(texts, THREADS_SHOWN)
 
 
+@pytest.mark.thorough
 def test_the_largest_form_is_of_bounded_size_and_can_be_sent(client: Client, article: Article, alice: User) -> None:
     """Each own note has two fields in it, and its text twice; a character may take six in HTML."""
     values: dict[str, Any] = {"article": article, "author": alice, "created_at": soon()}

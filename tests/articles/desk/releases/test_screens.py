@@ -187,6 +187,7 @@ def test_the_list_shows_time_size_and_what_stands_in_the_way(desk: Client, irene
         assert text in html
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("screen", ["list", "page", "question", "dashboard"])
 def test_the_screens_read_no_texts(screen: str, desk: Client, irene: User) -> None:
     """A release may have five hundred long ones."""
@@ -224,6 +225,7 @@ def test_a_notice_about_a_release_leads_to_it(desk: Client, irene: User) -> None
     assert desk.get(f"/admin/articles/notification/{notice.pk}/change/")["Location"] == address(release)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("role", [Role.AUTHOR, Role.EDITOR, Role.REVIEWER, Role.OPERATOR])
 def test_others_read_the_page_and_their_buttons_do_nothing(role: Role, irene: User) -> None:
     release = make_release(make_article("Fine", status=APPROVED), by=irene)
@@ -311,6 +313,7 @@ def test_an_overdue_release_leads_the_list_and_is_red(desk: Client, irene: User)
     assert "Overdue" not in page.text
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("has_run", [False, True], ids=["no worker", "worker"])
 @pytest.mark.parametrize("seconds", [60, -10], ids=["before", "after"])
 def test_members_and_articles_to_add_have_the_state_that_readers_see(desk: Client, has_run: bool, seconds: int) -> None:
