@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from articles.exceptions import DecodingBusy
 from articles.models import Article, CoverMode, Image
@@ -102,6 +102,41 @@ def test_the_focal_point_is_set_by_click_and_by_keyboard(page: Page, editor: Use
     expect(page.get_by_text("successfully").first).to_be_visible()
     image.refresh_from_db()
     assert (image.focus_x, image.focus_y) == (26, 65)
+
+
+def test_an_answer_that_comes_while_an_image_is_pressed_or_late_changes_nothing(page: Page) -> None:
+    """The first answer, to no words, comes after the one to words, which comes while the image is pressed."""
+    body = open_form(page)
+    editor = User.objects.get()
+    make_image(editor, "A ship")
+    held = list[Route]()
+    page.route("**/picker/?q=&*", lambda route: held.append(route))
+    body.click()
+    page.get_by_role("button", name="Image", exact=True).click()
+    picker = page.get_by_role("dialog", name="Choose images")
+    picker.get_by_role("searchbox").fill("ship")
+    ship = picker.get_by_alt_text("A ship")
+    expect(ship).to_be_visible()
+    make_image(editor, "A quay")
+    answer(page, held)
+    expect(picker.get_by_alt_text("A quay")).to_have_count(0)
+    page.route("**/picker/?q=a+ship&*", lambda route: held.append(route))
+    with page.expect_request("**/picker/?q=a+ship&*"):
+        picker.get_by_role("searchbox").fill("a ship")
+    ship.hover()
+    page.mouse.down()
+    answer(page, held)
+    page.mouse.up()
+    expect(picker).to_be_hidden()
+    expect(body.get_by_alt_text("A ship")).to_be_visible()
+
+
+def answer(page: Page, held: list[Route]) -> None:
+    """Let the page have the answer to the request that is held."""
+    with page.expect_response("**/picker/**") as response:
+        held.pop().continue_()
+    response.value.finished()
+    page.evaluate("new Promise((done) => setTimeout(done))")
 
 
 def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:
