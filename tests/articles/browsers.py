@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, Route
 
 from articles.models import Article, Preferences
 from articles.roles import Role
@@ -135,6 +135,27 @@ def come_back(page: Page) -> None:
 def look_again(page: Page) -> None:
     """Have an open page ask for news at once, as when it comes into sight again."""
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def hold(page: Page, address: str) -> list[Route]:
+    """Hold the requests to addresses of this pattern back until `answer`, in the list that is returned."""
+    held = list[Route]()
+    page.route(address, lambda route: held.append(route))
+    return held
+
+
+def answer(page: Page, held: list[Route]) -> None:
+    """Let the page have the answer to the last request that is held, and two frames to show it in."""
+    route = held.pop()
+    with page.expect_response(lambda response: response.url == route.request.url) as response:
+        route.continue_()
+    response.value.finished()
+    draw(page)
+
+
+def draw(page: Page) -> None:
+    """Give the page two frames, in which it does what waits for one."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def set_time(page: Page, name: str, moment: datetime, zone: str) -> None:

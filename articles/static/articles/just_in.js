@@ -53,7 +53,9 @@
         const response = await fetch(strip.dataset.latest, { headers, cache: "no-store" });
         if (response.status === 304) return;
         if (!response.ok) throw new Error(response.status);
-        show(await response.text());
+        const html = await response.text();
+        if (strip.matches(":active")) return; // a link that is replaced between press and release gets no click
+        show(html);
         version = response.headers.get("ETag");
     };
 

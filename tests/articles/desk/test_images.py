@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from articles.exceptions import DecodingBusy
 from articles.models import Article, CoverMode, Image
 from articles.roles import Role
-from tests.articles.browsers import sign_in
+from tests.articles.browsers import answer, hold, sign_in
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import make_article, make_editor, make_member
 from tests.articles.image_files import image_bytes, make_image, sent, shown
@@ -109,18 +109,18 @@ def test_an_answer_that_comes_while_an_image_is_pressed_or_late_changes_nothing(
     body = open_form(page)
     editor = User.objects.get()
     make_image(editor, "A ship")
-    held = list[Route]()
-    page.route("**/picker/?q=&*", lambda route: held.append(route))
+    held = hold(page, "**/picker/?q=&*")
     body.click()
     page.get_by_role("button", name="Image", exact=True).click()
     picker = page.get_by_role("dialog", name="Choose images")
     picker.get_by_role("searchbox").fill("ship")
-    ship = picker.get_by_alt_text("A ship")
+    ship = picker.get_by_alt_text("A ship", exact=True)
     expect(ship).to_be_visible()
     make_image(editor, "A quay")
     answer(page, held)
     expect(picker.get_by_alt_text("A quay")).to_have_count(0)
-    page.route("**/picker/?q=a+ship&*", lambda route: held.append(route))
+    make_image(editor, "A ship at the quay")
+    held = hold(page, "**/picker/?q=a+ship&*")
     with page.expect_request("**/picker/?q=a+ship&*"):
         picker.get_by_role("searchbox").fill("a ship")
     ship.hover()
@@ -129,14 +129,6 @@ def test_an_answer_that_comes_while_an_image_is_pressed_or_late_changes_nothing(
     page.mouse.up()
     expect(picker).to_be_hidden()
     expect(body.get_by_alt_text("A ship")).to_be_visible()
-
-
-def answer(page: Page, held: list[Route]) -> None:
-    """Let the page have the answer to the request that is held."""
-    with page.expect_response("**/picker/**") as response:
-        held.pop().continue_()
-    response.value.finished()
-    page.evaluate("new Promise((done) => setTimeout(done))")
 
 
 def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, Request, expect
 
 from articles.models import Article
+from tests.articles.browsers import answer, hold
 from tests.articles.factories import make_article, make_channel, soon
 from tests.conftest import Site
 
@@ -42,6 +43,20 @@ def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
     expect(strip(page).get_by_role("link", name="No. 0")).to_have_count(0)
     page.goto("/")
     expect(strip(page).get_by_text("You are up to date.")).to_be_visible()
+
+
+def test_a_headline_that_is_pressed_while_news_come_gets_its_click(page: Page) -> None:
+    article = live("The open one", minutes=1)
+    page.goto(article.get_absolute_url())
+    pressed = live("Gale warning")
+    strip(page).get_by_role("link", name="Gale warning").hover()
+    held = hold(page, "**/latest/")
+    with page.expect_request("**/latest/"):
+        live("Storm")
+    page.mouse.down()
+    answer(page, held)
+    with page.expect_navigation(url=f"**{pressed.get_absolute_url()}"):
+        page.mouse.up()
 
 
 def test_news_is_announced_politely_and_moves_nothing(page: Page) -> None:

@@ -35,6 +35,8 @@ const enhance = (select) => {
     const options = () => [...list.querySelectorAll("[role=option]")];
 
     const close = () => {
+        clearTimeout(timer);
+        latest += 1; // an answer on its way would open the list again
         list.hidden = true;
         active = -1;
         input.setAttribute("aria-expanded", "false");
@@ -108,6 +110,8 @@ const enhance = (select) => {
         const mine = ++latest;
         const term = input.value.trim();
         const results = await search(select, term).catch(() => []);
+        // A choice that is replaced while it is pressed gets no click.
+        while (list.matches(":active")) await new Promise(requestAnimationFrame);
         if (mine === latest && document.activeElement === input) offer(results, term);
     };
 

@@ -12,7 +12,7 @@ from articles.desk.notes.shown import THREADS_SHOWN
 from articles.models import Article, Note
 from articles.roles import Role
 from articles.text import Selector
-from tests.articles.browsers import look_again, press_in_body, sign_in
+from tests.articles.browsers import answer, hold, look_again, press_in_body, sign_in
 from tests.articles.desk.articles.test_admin import form_address
 from tests.articles.desk.editor.test_body import open_form
 from tests.articles.factories import make_article, make_editor, make_member
@@ -99,6 +99,24 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     notes.resolve_note(thread, by=rita)
     look_again(page)
     expect(marks(page)).to_have_text(["Monday"])
+
+
+def test_a_note_that_comes_while_a_button_is_pressed_takes_no_click_from_it(page: Page) -> None:
+    article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
+    notes.add_note(article, by=rita, text="Source?")
+    open_form(page, article)
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_role("button", name="Resolve").hover()
+    held = hold(page, "**/notes/?*")
+    with page.expect_request("**/notes/?*"):
+        look_again(page)
+    notes.add_note(article, by=rita, text="Which Monday?")
+    page.mouse.down()
+    answer(page, held)
+    page.unroute_all()
+    page.mouse.up()
+    expect(page.get_by_text("Which Monday?")).to_be_visible()
+    assert [note.text for note in Note.objects.filter(resolved_at=None)] == ["Which Monday?"]
 
 
 @pytest.mark.thorough
