@@ -58,8 +58,8 @@ subscribe(
         ),
         ArticlesVanishing: (lambda event: ping_of_vanishing(event.article_ids),),
         EntriesRecorded: (
-            lambda event: notify_of_entries(event.entries),
-            lambda event: notify_reviewers(event.entries),
+            notify_of_entries,
+            notify_reviewers,
         ),
         DueRecorded: (lambda event: notify_authors_of_due(event.action, event.article_ids),),
     }

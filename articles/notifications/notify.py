@@ -6,7 +6,7 @@ commit, in a separate thread, and retried.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,6 +16,7 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from articles.audit import Action
+from articles.events import EntriesRecorded
 from articles.models import Article, AuditEntry, Notification, NotificationPreference, NotificationQuerySet, Release
 from articles.task_types import MAIL, NOTIFY
 from articles.workflow import Transition
@@ -74,9 +75,9 @@ class Message:
     at: datetime | None = None  #: when it happened; None: now
 
 
-def notify_of_entries(entries: Sequence[AuditEntry]) -> None:
+def notify_of_entries(event: EntriesRecorded) -> None:
     """Notify the authors, in the caller's transaction, except of their own actions."""
-    found = {entry.article_id or 0: (entry, kind) for entry in entries if (kind := _kind(entry))}
+    found = {entry.article_id or 0: (entry, kind) for entry in event.entries if (kind := _kind(entry))}
     if not found:
         return
     authors = Article.objects.filter(pk__in=found, author__isnull=False).values_list("pk", "author")

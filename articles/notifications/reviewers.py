@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from django.contrib.auth import get_user_model
 
 from articles.audit import FIRST_STAGE_AGAIN, Action, contributor_ids, people_behind
+from articles.events import EntriesRecorded
 from articles.models import Article, AuditEntry, Notification, ReviewProgress
 from articles.notifications.notify import Message, send
 from articles.permissions import REVIEW
@@ -20,11 +19,12 @@ _WAITS = (Status.MANUAL_REVIEW.name.lower(), Verdict.UNSURE)
 _DECIDED = (Action.PASSED_STAGE, Transition.APPROVE, Transition.REJECT)
 
 
-def notify_reviewers(entries: Sequence[AuditEntry]) -> None:
+def notify_reviewers(event: EntriesRecorded) -> None:
     """Notify those who may decide at the review stage that a text has come to, in the caller's transaction.
 
     Notifications about a text that has been decided, or is back at the first stage, count as read.
     """
+    entries = event.entries
     decided = [entry.article_id for entry in entries if entry.action in _DECIDED or FIRST_STAGE_AGAIN in entry.details]
     if decided:
         done = Notification.objects.filter(article__in=decided, kind=Notification.Kind.SUBMITTED).unread()

@@ -145,10 +145,10 @@ def write_drafts(drafts: Sequence[NewTask], pending: Mapping[TypeAndKey, TaskInf
     id or key at the same time.
     """
     tasks, changed, created = [], [], []
-    for draft, new_id in zip(drafts, new_task_ids(len(drafts)), strict=True):
+    for draft in drafts:
         task = pending.get((draft.task_type, draft.key))
         if task is None:
-            task = _new_task(draft, new_id, now)
+            task = _new_task(draft, now)
             created.append(task)
         elif draft.differs_from(task):
             reset_task(
@@ -162,9 +162,9 @@ def write_drafts(drafts: Sequence[NewTask], pending: Mapping[TypeAndKey, TaskInf
     return tasks
 
 
-def _new_task(draft: NewTask, task_id: int, now: datetime) -> TaskInfo:
-    """As a loaded row, since `__init__` takes longer than the insert."""
-    identity = task_id, draft.task_type, draft.priority, draft.execute_time, draft.parameters, draft.key
+def _new_task(draft: NewTask, now: datetime) -> TaskInfo:
+    """As a loaded row, since `__init__` takes longer than the insert; without an id."""
+    identity = None, draft.task_type, draft.priority, draft.execute_time, draft.parameters, draft.key
     version, attempts = 1, 0
     return TaskInfo.from_db(None, _COLUMNS, (*identity, version, attempts, now, now, None, ""))
 
@@ -192,7 +192,11 @@ def store_reset(tasks: Sequence[TaskInfo], *, now: datetime) -> None:
 
 
 def _insert(tasks: Sequence[TaskInfo], now: datetime) -> None:
-    """Write new tasks and their records."""
+    """Give new tasks their ids, and write them and their records."""
+    if not tasks:
+        return
+    for task, new_id in zip(tasks, new_task_ids(len(tasks)), strict=True):
+        task.task_id = new_id
     fields = ["task_id", "task_type", "priority", "execute_time", "parameters", "key"]
     rows = map(attrgetter(*fields), tasks)
     insert_rows(TaskInfo, fields, rows, version=1, attempts=0, created_at=now, promised_at=now, lease_token="")

@@ -25,11 +25,12 @@ def push_hints_on_commit(tasks: Iterable[TaskInfo], *, now: datetime) -> None:
     """
     until = now + timedelta(seconds=conf.PRELOAD_WINDOW)
     hints = [Hint.of(task) for task in tasks if task.execute_time <= until]
+    if not hints:
+        return
     # The transaction may take long, so the database's time of the commit is that of the reading plus what has passed
     # here.
     now_ms, read_at = to_milliseconds(now), time.monotonic()
-    if hints:
-        transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
+    transaction.on_commit(lambda: _push(hints, now_ms + int((time.monotonic() - read_at) * 1000)), robust=True)
 
 
 def discard_hints_on_commit(tasks: Iterable[TaskInfo]) -> None:
