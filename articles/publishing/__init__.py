@@ -122,8 +122,11 @@ from articles.publishing.revisions import (
 )
 from articles.publishing.schedules import (
     PAST as PAST,
+    TIMES as TIMES,
+    checked_time as checked_time,
     refuse_embargo as refuse_embargo,
     refuse_past as refuse_past,
+    refuse_unstorable_times as refuse_unstorable_times,
     reschedule_many as reschedule_many,
     schedule as schedule,
     schedule_many as schedule_many,
@@ -145,7 +148,6 @@ from articles.publishing.store import (
     StoredChange as StoredChange,
     follow as follow,
     of_other_code as of_other_code,
-    refuse_unstorable_times as refuse_unstorable_times,
     store_article as store_article,
     store_update as store_update,
 )
@@ -162,7 +164,6 @@ from articles.publishing.tags import (
     may_change as may_change,
     rename_tag as rename_tag,
 )
-from articles.publishing.times import TIMES as TIMES, checked_time as checked_time
 from articles.publishing.transitions import (
     Actor as Actor,
     description_of as description_of,
