@@ -57,7 +57,7 @@ from articles.review import discard_changes, record_words
 from articles.task_types import RELEASE
 from articles.webhooks import pause_without
 from articles.workflow import Transition
-from scheduling.database import database_clock_set, lock_by_ids, read_database_clock
+from scheduling.database import database_clock_set, lock_by_ids
 from scheduling.services import cancel_keys
 
 
@@ -119,8 +119,7 @@ def record_what_readers_saw(instance: Article, **kwargs: Any) -> None:
 
     With the other members of its release, which would fail without it, although readers see them.
     """
-    settle(instance)
-    now = read_database_clock()
+    now = settle(instance).now
     end_before_next_change(instance, now)
     if instance.is_waiting and instance.seen_since(now):
         follow_clock(instance, now)

@@ -173,6 +173,7 @@ from articles.publishing.transitions import (
     position_at as position_at,
     possible_transitions as possible_transitions,
     settle as settle,
+    settle_update as settle_update,
     settles as settles,
 )
 from articles.publishing.updates import (
@@ -180,7 +181,6 @@ from articles.publishing.updates import (
     discard_update as discard_update,
     publish_update as publish_update,
     schedule_update as schedule_update,
-    settle_update as settle_update,
     unschedule_update as unschedule_update,
     update_due as update_due,
     wait_for_rows as wait_for_rows,

@@ -256,10 +256,10 @@ def _do(bulk_action: BulkAction, item: BulkActionItem) -> None:
     try:
         with transaction.atomic():
             lock(article)
-            settle(article)
+            now = settle(article).now
             if TRANSITIONS[Transition(bulk_action.transition)].subject is Subject.ARTICLE and not bulk_action.is_undo:
                 # Not for an undo, which goes back to what readers saw.
-                follow_clock(article, read_database_clock())
+                follow_clock(article, now)
             before = StateSnapshot.of(article)
             apply = _undo if bulk_action.is_undo else _perform
             apply(article, bulk_action, item)

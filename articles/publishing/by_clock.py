@@ -72,14 +72,20 @@ def follow_clock(article: Article, now: datetime) -> None:
         _remember(article, status=Status.UNPUBLISHED)
 
 
-def end_before_next_change(article: Article, now: datetime) -> None:
-    """Do again what a person does to a locked article if that lasts until it goes live or leaves the site.
+def has_passed(moment: datetime | None, now: datetime) -> bool:
+    """Whether it has; if it is to come, do what a person does again should that last until then.
 
     `now` is the present: what has passed before cannot be waited for.
     """
+    if moment is not None and moment > now:
+        ends_before(moment, now)
+    return moment is not None and moment <= now
+
+
+def end_before_next_change(article: Article, now: datetime) -> None:
+    """Do again what a person does to a locked article if that lasts until it goes live or leaves the site."""
     for moment in (article.goes_live_at if article.is_waiting else None, article.unpublish_at):
-        if moment is not None and moment > now:
-            ends_before(moment, now)
+        has_passed(moment, now)
 
 
 def _remember(article: Article, **stored: Any) -> None:

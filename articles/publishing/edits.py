@@ -52,7 +52,7 @@ from articles.publishing.schedules import (
 )
 from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import review_text_again
-from articles.publishing.transitions import lock, position_at, refuse_impossible, settle
+from articles.publishing.transitions import Settled, lock, position_at, refuse_impossible, settle
 from articles.review import needs_second_person, propose
 from articles.text import one_line, oversize
 from articles.workflow import TRANSITIONS, Transition
@@ -143,7 +143,7 @@ def _edit(
 ) -> bool:
     """As `edit`; False on a conflict, whose text is stored as a revision: an error would roll that back."""
     lock(article)
-    settle(article)
+    found = settle(article)
     require_edit(article, by, {**changes, "correction": correction} if correction else changes)
     if seen is not None and not is_as_seen(article, seen):
         _store_rejected(article, changes, by)
@@ -155,7 +155,7 @@ def _edit(
         if (author_id := author and author.pk) != article.author_id:
             propose(article, {"author_id": author_id}, name=article.title, by=by)
     if others or correction:
-        _write(article, others, by, note=note, correction=correction, written_by=written_by)
+        _write(article, others, by, found, note=note, correction=correction, written_by=written_by)
     return True
 
 
@@ -223,11 +223,18 @@ def apply_import(article: Article, *, changes: Mapping[str, Any], note: str) -> 
 
 
 def _write(
-    article: Article, changes: Mapping[str, Any], by: Actor, *, note: str, correction: str, written_by: Collection[int]
+    article: Article,
+    changes: Mapping[str, Any],
+    by: Actor,
+    found: Settled,
+    *,
+    note: str,
+    correction: str,
+    written_by: Collection[int],
 ) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
-    now = _check_times(article, others, by)
+    now = _check_times(article, others, by, found)
     # Only a changed time can show the article to readers, so only then the commit is measured.
     dated = nullcontext() if now is None else dated_by_commit(article, now)
     with dated, recorded(Action.EDIT, article, by=by) as notes:
@@ -305,7 +312,7 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
         raise TooLong(reason)
 
 
-def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> datetime | None:
+def _check_times(article: Article, changes: Mapping[str, Any], by: Actor, found: Settled) -> datetime | None:
     """Raise `InvalidSchedule` and so on for times among `changes`; the time of the database if there are any."""
     times = {name: changes[name] for name in TIMES & changes.keys()}
     if not times:
@@ -317,14 +324,14 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor) -> dat
     # schedule.
     if article.status not in Article.Status.unapproved():
         require(TRANSITIONS[Transition.SCHEDULE].permission, by)
-    now = read_database_clock()
+    now = found.now
     current = position_at(article, now)
     if "publish_at" in times and current.article in (Article.Status.PUBLISHED, Article.Status.UNPUBLISHED):
         raise WrongState(_("The article has been published; its time can no longer be changed."))
     if "unpublish_at" in times and article.is_over_at(now):
         raise WrongState(_("The article has been unpublished already."))
     end_before_next_change(article, now)
-    if times.get("publish_at") is not None:
+    if times.get("publish_at") is not None and found.hold is not None:
         refuse_held(Transition.SCHEDULE, [article.pk])
     if times.get("embargo_until", article.embargo_until) != article.embargo_until:
         require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)

@@ -6,6 +6,8 @@ A member has no time of its own, so neither the clock nor a task can show it bef
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
@@ -14,6 +16,15 @@ from articles.models import Article, ReleaseMember
 from articles.workflow import TRANSITIONS, Transition, held_for
 
 Action = ReleaseMember.Action
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The pending release that an article belongs to."""
+
+    release_id: int
+    action: ReleaseMember.Action
+    due_at: datetime | None  #: None unless it is scheduled
 
 
 def membership(article: Article) -> ReleaseMember | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -28,7 +29,7 @@ from articles.publishing.revisions import merge_update, pinned, under_review
 from articles.publishing.run_review import decide
 from articles.publishing.store import store_article, store_update
 from articles.publishing.submissions import record_review
-from articles.publishing.transitions import TransitionContext, lock, position_at, settle as store_seen
+from articles.publishing.transitions import TransitionContext, lock, position_at, settle
 from articles.review import FAILED, Finding, Opinion, ReviewSubject, of_findings, review, review_words
 from articles.task_types import REVIEW, REVIEW_AGAIN
 from scheduling.database import database_now, read_database_clock, retried
@@ -106,18 +107,17 @@ def _locked(article_id: int) -> Article:
     return article
 
 
-def _settled(article_id: int) -> Article:
-    """The same, with what readers have seen by the clock stored."""
+def _settled(article_id: int) -> tuple[Article, datetime]:
+    """The same, with what readers have seen by the clock stored, and the database's time."""
     article = _locked(article_id)
-    store_seen(article)
-    end_before_next_change(article, read_database_clock())
-    return article
+    now = settle(article).now
+    end_before_next_change(article, now)
+    return article, now
 
 
 def _write(article_id: int, opinion: Opinion, *, needs_reviewer: bool) -> None:
-    article = _settled(article_id)
+    article, now = _settled(article_id)
     subject, revision = under_review(article)
-    now = read_database_clock()
     with dated_by_commit(article, now), recorded(Action.REVIEWED, article, by=None) as notes:
         decide(subject, revision, opinion, needs_reviewer=needs_reviewer)
         record_review(subject, TransitionContext(now, notes), revision)
@@ -164,12 +164,12 @@ def _is_suspect(article: Article) -> bool:
 def _pull_back(article_id: int) -> bool:
     """Revoke the approval of an article or its update if it contains a new word; the chosen time stays."""
     with suppress(ArticleGone):
-        article = _settled(article_id)
+        article, now = _settled(article_id)
         pending_update, changed = article.pending_update, False
         if pending_update and pending_update.approved and (opinion := _objection(pending_update.approved)):
             _pull_back_update(pending_update, opinion)
             changed = True
-        if position_at(article, read_database_clock()).article in Status.waiting():
+        if position_at(article, now).article in Status.waiting():
             changed |= _pull_back_article(article)
         return changed
     return False

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from inspect import getdoc
 from typing import Any, TypeVar
 
 from django.db import transaction
+from django.db.models import F as Column, FilteredRelation, Model, Q
 from django.utils.translation import gettext as _
 
 from articles.audit import Actor as Actor, Notes, recorded
 from articles.exceptions import ArticleGone, InvalidSchedule, RevisionMissing, WrongState
-from articles.models import Article, Update, status_at
+from articles.models import Article, Release, ReleaseMember, Update, status_at
 from articles.permissions import require as require
-from articles.publishing.by_clock import end_before_next_change, follow_clock
+from articles.publishing.by_clock import end_before_next_change, follow_clock, has_passed
 from articles.publishing.dating import dated_by_commit
-from articles.publishing.holds import held_transitions, refuse_held
+from articles.publishing.holds import Hold, held_transitions, refuse_held
 from articles.publishing.store import store_article
 from articles.workflow import TRANSITIONS, Input, Position, Subject, Transition, is_possible, transitions_from
-from scheduling.database import lock_by_ids, read_database_clock
+from scheduling.database import database_now, lock_by_ids, read_database_clock
 
 Status = Article.Status
 F = TypeVar("F", bound=Callable[..., Any])
@@ -75,16 +76,16 @@ def transition(
     require(TRANSITIONS[transition].permission, by)
     with transaction.atomic(savepoint=False):
         lock(article)
-        settle(article)
+        found = settle(article)
+        now = found.now
         require(TRANSITIONS[transition].permission, by, None if overriding else article)
-        # After the lock, for which this may have waited: a time from before it would be older than what is stored.
-        now = read_database_clock()
         if TRANSITIONS[transition].subject is Subject.ARTICLE:
             follow_clock(article, now)
         end_before_next_change(article, now)
         refuse_impossible(transition, position(article))
         # The lock on the article also keeps it from joining a release at this moment, as joining locks it, too.
-        refuse_held(transition, [article.pk])
+        if found.hold is not None and found.hold.action == TRANSITIONS[transition].held_for:
+            refuse_held(transition, [article.pk])
         # In this order: dating is registered first, so that it is done before the hook that invalidates pages, which
         # show the date.
         with dated_by_commit(article, now), recorded(transition, article, by=by) as notes:
@@ -102,20 +103,76 @@ def lock(article: Article) -> None:
     article._state.adding = False
 
 
-_SETTLERS: list[Callable[[Article], bool]] = []
+_SETTLERS: dict[type[Model], Callable[[Any], None]] = {}
 
 
-def settles(function: Callable[[Article], bool]) -> Callable[[Article], bool]:
-    """Register a function that stores something that readers have seen of a locked article by the clock, if it has."""
-    _SETTLERS.append(function)
-    return function
+def settles(model: type[Model]) -> Callable[[F], F]:
+    """Register a function that stores an update (by its article) or a release (by its id) that readers have seen."""
+
+    def register(function: F) -> F:
+        _SETTLERS[model] = function
+        return function
+
+    return register
 
 
-def settle(article: Article) -> None:
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A locked article of which everything is stored that readers have seen at `now`, the database's time."""
+
+    now: datetime
+    hold: Hold | None
+
+
+def settle(article: Article) -> Settled:
     """Store an update or a release that readers have seen by the clock before a locked article is changed."""
-    settled = [settler(article) for settler in _SETTLERS]
-    if any(settled):
-        lock(article)
+    found = _load_related(article)
+    is_updated = settle_update(article, found.now)
+    is_released = found.hold is not None and has_passed(found.hold.due_at, found.now)
+    if found.hold is not None and is_released:
+        _SETTLERS[Release](found.hold.release_id)
+    if not (is_updated or is_released):
+        return found
+    lock(article)
+    return _load_related(article)
+
+
+def settle_update(article: Article, now: datetime) -> bool:
+    """Store the update of a locked article if readers have seen it by the clock; whether they have."""
+    update = article.pending_update
+    if update is None or update.approved_id is None or not has_passed(update.publish_at, now):
+        return False
+    _SETTLERS[Update](article)
+    return True
+
+
+_UPDATE: Any = Article._meta.get_field("update")
+_READ = ("pk", *(f"update__{field.name}" for field in Update._meta.concrete_fields))
+
+
+def _load_related(article: Article) -> Settled:
+    """The time, the update and the pending release of a locked article, in one statement.
+
+    The time is read after the lock, for which this may have waited: one from before it would be older than what is
+    stored. The update is that of the instance from now on.
+    """
+    hold = FilteredRelation("memberships", condition=Q(memberships__holds=True))
+    rows = Article.objects.filter(pk=article.pk).select_related("update").only(*_READ)
+    columns = {
+        "held_by": Column("hold__release"),
+        "held_for": Column("hold__action"),
+        "release_status": Column("hold__release__status"),
+        "release_time": Column("hold__release__publish_at"),
+    }
+    row: Any = rows.annotate(now=database_now(), hold=hold).annotate(**columns).first()
+    if row is None:  # deleted, and about to be deleted once more
+        return Settled(read_database_clock(), None)
+    _UPDATE.set_cached_value(article, row.pending_update)
+    if row.pending_update is not None:
+        row.pending_update.article = article
+    due_at = row.release_time if row.release_status == Release.Status.SCHEDULED else None
+    held = Hold(row.held_by, ReleaseMember.Action(row.held_for), due_at) if row.held_by else None
+    return Settled(row.now.replace(tzinfo=UTC), held)
 
 
 def set_target_status(transition: Transition, subject: Article | Update) -> None:

@@ -26,7 +26,7 @@ from articles.publishing.transitions import Actor, performs, settles, transition
 from articles.search import index
 from articles.task_types import UPDATE
 from articles.workflow import Transition
-from scheduling.database import database_now, delete_by_ids, ends_before, lock_by_ids, read_database_clock, retried
+from scheduling.database import database_now, delete_by_ids, lock_by_ids, read_database_clock, retried
 from scheduling.services import execute_keys
 
 _TURN = 0.25  # seconds to wait for locked articles while holding no others
@@ -118,19 +118,11 @@ def _store_updated(due: Sequence[Update], articles: Mapping[int, Article]) -> No
     emit(ArticlesPublished(ids))
 
 
-@settles
-def settle_update(article: Article) -> bool:
+@settles(Update)
+def store_seen_update(article: Article) -> None:
     """Store the update of a locked article that readers have seen by the clock, and close its task."""
-    update = article.pending_update
-    if update is None or update.approved_id is None or update.publish_at is None:
-        return False
-    if update.publish_at > (now := read_database_clock()):
-        ends_before(update.publish_at, now)
-        return False
-    update.article = article
-    _store_updated([update], {article.pk: article})
+    _store_updated([article.update], {article.pk: article})
     execute_keys(UPDATE, [str(article.pk)], worker=BY_CLOCK)
-    return True
 
 
 def adopt_all(due: Sequence[Update], articles: Mapping[int, Article], times: Mapping[int, datetime]) -> None:

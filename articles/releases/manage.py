@@ -85,10 +85,11 @@ def add_member(release: Release, *, article: Article, action: str = "", by: Acto
     """
     with _transition(ReleaseTransition.CHANGE, release, by=by):
         lock(article)
-        settle(article)
-        now = read_database_clock()  # it may have gone live while this waited for the lock
+        found = settle(article)
+        now = found.now
         end_before_next_change(article, now)
-        _refuse_other_release(release, article)
+        if found.hold is not None and found.hold.release_id != release.pk:
+            _refuse_other_release(release, article)
         chosen = _checked_action(article, action, now)
         with recorded(Action.JOINED_RELEASE, article, by=by, release=release) as notes:
             notes.details["planned"] = chosen.value
@@ -221,7 +222,7 @@ def lock_members(release: Release) -> list[ReleaseMember]:
     articles = [member.article for member in members if member.article is not None]
     for article in articles:
         end_before_next_change(article, now)
-    settled = [article for article in articles if settle_update(article)]
+    settled = [article for article in articles if settle_update(article, now)]
     return loaded_members(release) if settled else members
 
 

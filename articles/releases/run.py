@@ -74,23 +74,15 @@ def settle_release(release: Release, now: datetime) -> None:
     _settle(release)
 
 
-@settles
-def settle_release_of(article: Article) -> bool:
+@settles(Release)
+def store_seen_release(release_id: int) -> None:
     """The same for the release of a locked article; raises `Collision` where another transaction has a part of it."""
-    held = ReleaseMember.objects.holding([article.pk]).filter(release__in=Release.objects.scheduled())
-    release_id, moment = held.values_list("release", "release__publish_at").first() or (None, None)
-    if release_id is None or moment is None:
-        return False
-    if moment > (now := read_database_clock()):
-        ends_before(moment, now)
-        return False
     # The order is the release first, so this one does not wait while it has an article.
     release = lock_by_ids(Release, [release_id], skip_locked=True).first()
     if release is None or not _lock_members(release, time.monotonic() + PATIENCE):
         raise Collision(release_id)
     if release.status == Release.Status.SCHEDULED:
         _settle(release)
-    return True
 
 
 def _settle(release: Release) -> None:

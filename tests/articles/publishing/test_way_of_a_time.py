@@ -80,8 +80,8 @@ def test_a_form_that_only_schedules() -> None:
         assert way.of(partial(client.post, address, sent)).status_code == 302
     article.refresh_from_db()
     assert article.publish_at == due
-    assert len(way.modules) <= 96 and len(way.functions) <= 476
-    assert len(way.holders) <= 30 and way.changes <= 66
+    assert len(way.modules) <= 90 and len(way.functions) <= 461
+    assert len(way.holders) <= 29 and way.changes <= 63
 
 
 def test_the_service() -> None:
@@ -92,5 +92,5 @@ def test_the_service() -> None:
         with CaptureQueriesContext(connection) as statements:
             way.of(partial(publishing.schedule, article, by=editor, publish_at=due))
     assert {"articles/publishing/schedules.py", "articles/publishing/store.py"} < way.holders, "it was recorded"
-    assert len(way.modules) <= 45 and way.changes <= 42
-    assert len([one for one in statements.captured_queries if "SAVEPOINT" not in one["sql"]]) <= 13
+    assert len(way.modules) <= 36 and way.changes <= 38
+    assert len([one for one in statements.captured_queries if "SAVEPOINT" not in one["sql"]]) <= 10
