@@ -331,7 +331,7 @@ def test_a_task_found_long_overdue_is_counted_before_it_runs(
 ) -> None:
     """Otherwise a task that kills its worker would do so for ever."""
     task = add(0)
-    travel(5)
+    travel(60)
     seen: list[int] = []
     notes.fault = lambda tasks: seen.extend(task.attempts for task in tasks)
     run_due(10)
@@ -357,7 +357,7 @@ def test_an_attempt_that_was_counted_and_is_about_to_begin_is_not_counted_by_oth
 ) -> None:
     """R0.6: otherwise six workers with a backlog would consider each other dead and fail its tasks."""
     task = add(0)
-    travel(5)
+    travel(60)
     for name in ("first", "second"):
         Round(name, queue)._run_batch([task.task_id], trusted=True)
     task.refresh_from_db()
@@ -371,7 +371,7 @@ def test_an_attempt_that_was_counted_and_could_not_begin_is_uncounted(
     mariadb: None, queue: DelayQueue, add: Add, notes: Notes, travel: Travel
 ) -> None:
     task, breakers = add(0), Breakers()
-    travel(5)
+    travel(60)
     current = Round("first", queue, breakers)
     counted = current._run_batch([task.task_id], trusted=True)
     with held_by_another(task):
