@@ -218,7 +218,7 @@ def apply_import(article: Article, *, changes: Mapping[str, Any], note: str) -> 
     """Write imported text to a locked article, without an author; a retracted article is not changed."""
     if article.status == Article.Status.RETRACTED:
         return
-    _write_text(article, changes, None, Notes(details={"changed": []}), note=note, correction="")
+    _write_text(article, newest(article).text, changes, None, Notes(details={"changed": []}), note=note, correction="")
     store_article(article)
 
 
@@ -235,6 +235,9 @@ def _write(
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
     now = _check_times(article, others, by, found)
+    old = newest(article).text
+    if not correction and old.changed(text) == old and all(getattr(article, name) == others[name] for name in others):
+        return  # as a save of a program that sends all fields may be: there is nothing to record
     # Only a changed time can show the article to readers, so only then the commit is measured.
     dated = nullcontext() if now is None else dated_by_commit(article, now)
     with dated, recorded(Action.EDIT, article, by=by) as notes:
@@ -247,15 +250,21 @@ def _write(
             notes.details["written_by"] = sorted(written_by)
         if article.author_id != old_author:
             notes.details["author"] = [old_author, article.author_id]
-        _write_text(article, text, by, notes, note=note, correction=correction)
+        _write_text(article, old, text, by, notes, note=note, correction=correction)
         store_article(article, now=now)
         renumber(article)
 
 
 def _write_text(
-    article: Article, changes: Mapping[str, Any], by: Actor | None, notes: Notes, *, note: str, correction: str
+    article: Article,
+    old: Text,
+    changes: Mapping[str, Any],
+    by: Actor | None,
+    notes: Notes,
+    *,
+    note: str,
+    correction: str,
 ) -> None:
-    old = newest(article).text
     text = old.changed(changes)
     if text == old and not correction:
         return
@@ -266,7 +275,8 @@ def _write_text(
         raise WrongState(_("The article is retracted; undo the retraction first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
     notes.revision = revision.number
-    notes.details["changed"] += sorted(changes)
+    # A program may send fields that stay as they were, too.
+    notes.details["changed"] += sorted(name for name in changes if old.changed({name: changes[name]}) != old)
     if article.status in Article.Status.passed():
         _write_update(article, revision, notes)
     else:

@@ -91,6 +91,17 @@ def test_an_edit_is_recorded_with_the_fields_it_changed() -> None:
     assert latest().details["unpublish_at"] == [None, "2030-01-01T00:00:00+00:00"]
 
 
+def test_what_is_sent_and_stays_as_it_was_is_not_recorded_as_changed() -> None:
+    article, client = make_article(summary="Cars first"), APIClient()
+    client.force_authenticate(make_editor())
+    address, entries = f"/api/v1/desk/articles/{article.pk}/", AuditEntry.objects.count()
+    same = {"title": article.title, "summary": "Cars first", "unpublish_at": None, "tags": []}
+    assert client.patch(address, same, format="json").status_code == 200
+    assert AuditEntry.objects.count() == entries
+    assert client.patch(address, {**same, "summary": "Trams first"}, format="json").status_code == 200
+    assert latest().details["changed"] == ["summary"]
+
+
 def test_one_entry_for_one_deed() -> None:
     alice, article = make_editor(), make_article()
     publishing.edit(article, by=alice, changes={"title": "Bridge closes"})
