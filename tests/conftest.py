@@ -196,8 +196,9 @@ def _trust_the_cache() -> None:
 
 @pytest.fixture(autouse=True)
 def _patience(settings: Any) -> None:
-    """A busy machine is no dead Redis; what is tested of patience itself uses the engine's own."""
+    """A busy machine is no dead Redis, and a task that waited for it no suspect; tests of these set their own times."""
     settings.SCHEDULING_PUSH_TIMEOUT, settings.SCHEDULING_POP_TIMEOUT = 10.0, 10.0
+    settings.SCHEDULING_SUSPECT_AFTER = 50.0
 
 
 @pytest.fixture(autouse=True)

@@ -34,12 +34,6 @@ def queue(request: pytest.FixtureRequest, settings: Any, transactional_db: None)
     get_queue().close()
 
 
-@pytest.fixture(autouse=True)
-def suspects_by_travel_alone(settings: Any) -> None:
-    """No task of a test becomes a suspect because the machine stands still for half a second: only by `travel`."""
-    settings.SCHEDULING_SUSPECT_AFTER = 50.0
-
-
 @pytest.fixture
 def new_queue() -> Iterator[NewQueue]:
     """Makes queues of other processes, or for another Redis, and closes them."""
