@@ -69,10 +69,10 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
 
     The audit entry, and the events that follow from it, are written by the caller's `recorded`, when its block ends.
     """
-    if now and article.is_cleared_by(article.changed_fields(), now):  # or by an expression, which is read on access
+    created, loaded, changed = article._state.adding, article.loaded_values(), article.changed_fields()
+    if now and article.is_cleared_by(changed, now):  # or by an expression, which is read on access
         article.cleared_at = now
-    created, loaded = article._state.adding, article.loaded_values()
-    if not (created or article.changed_fields() or always):
+    if not (created or changed or always):
         sync_tasks([article.pk])
         return
     # Without savepoints, two round trips each: if one step fails, all of it is rolled back.
