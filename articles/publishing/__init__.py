@@ -122,11 +122,8 @@ from articles.publishing.revisions import (
 )
 from articles.publishing.schedules import (
     PAST as PAST,
-    TIMES as TIMES,
-    checked_time as checked_time,
     refuse_embargo as refuse_embargo,
     refuse_past as refuse_past,
-    refuse_unstorable_times as refuse_unstorable_times,
     reschedule_many as reschedule_many,
     schedule as schedule,
     schedule_many as schedule_many,
@@ -145,9 +142,12 @@ from articles.publishing.shared_pages import (
 from articles.publishing.store import (
     LIST_FIELDS as LIST_FIELDS,
     SHOWN_STATUSES as SHOWN_STATUSES,
+    TIMES as TIMES,
     StoredChange as StoredChange,
+    checked_time as checked_time,
     follow as follow,
     of_other_code as of_other_code,
+    refuse_unstorable_times as refuse_unstorable_times,
     store_article as store_article,
     store_update as store_update,
 )

@@ -16,7 +16,8 @@ from articles.exceptions import WithoutAccess
 from articles.models import Article, Notification, named
 from articles.notifications import notify_users, speaking_to
 from articles.permissions import newsroom
-from articles.publishing.schedules import checked_time, refuse_past_times
+from articles.publishing.schedules import refuse_past_times
+from articles.publishing.store import checked_time
 from articles.text import format_time_exactly
 from scheduling.database import read_database_clock
 

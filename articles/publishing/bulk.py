@@ -26,7 +26,8 @@ from articles.models import Article, BulkAction, BulkActionItem, ReviewStage, st
 from articles.notifications import speaking_to
 from articles.permissions import require
 from articles.publishing.by_clock import follow_clock
-from articles.publishing.schedules import checked_time, refuse_past, reschedule_many, schedule_many
+from articles.publishing.schedules import refuse_past, reschedule_many, schedule_many
+from articles.publishing.store import checked_time
 from articles.publishing.transitions import lock, perform, settle
 from articles.publishing.undo import latest_entries, undo_transition
 from articles.task_types import BULK_ACTION

@@ -43,14 +43,8 @@ from articles.publishing.foreign_media import refuse_foreign_media
 from articles.publishing.holds import refuse_held
 from articles.publishing.resolve import tags_named
 from articles.publishing.revisions import newest, pinned, put_into_columns, renumber
-from articles.publishing.schedules import (
-    TIMES,
-    checked_time,
-    refuse_empty_span,
-    refuse_past_times,
-    refuse_unstorable_times,
-)
-from articles.publishing.store import store_article, store_update
+from articles.publishing.schedules import refuse_empty_span, refuse_past_times
+from articles.publishing.store import TIMES, checked_time, store_article, store_update
 from articles.publishing.submissions import review_text_again
 from articles.publishing.transitions import Settled, lock, position_at, refuse_impossible, settle
 from articles.review import needs_second_person, propose
@@ -84,7 +78,6 @@ def create(
     for name in LINES:
         setattr(article, name, one_line(getattr(article, name)))
     _refuse_form({"body": article.body, "cover_mode": article.cover_mode})
-    refuse_unstorable_times(article)
     refuse_empty_span(article)
     refuse_past_times({name: getattr(article, name) for name in TIMES}, read_database_clock())
     check_assignment(article)

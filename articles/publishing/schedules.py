@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 from django.utils.functional import Promise
-from django.utils.timezone import is_aware
 from django.utils.translation import gettext as _, gettext_lazy
 
 from articles.audit import record_times
@@ -20,14 +19,12 @@ from articles.publishing.dating import date_many_on_commit
 from articles.publishing.holds import refuse_held
 from articles.publishing.reconcile import sync_tasks_at
 from articles.publishing.revisions import renumber
+from articles.publishing.store import checked_time
 from articles.publishing.transitions import Actor, performs, require, transition
 from articles.text import format_time_exactly
 from articles.workflow import TRANSITIONS, WAITING, Transition
-from scheduling.database import NoTimeZone, OutOfRange, among, lock_by_ids, read_database_clock, retried, storable
-from scheduling.exceptions import NaiveTime, TimeOutOfRange
-
-TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})
-"""The times of an article that decide when readers see it."""
+from scheduling.database import among, lock_by_ids, read_database_clock, retried
+from scheduling.exceptions import TimeOutOfRange
 
 GRACE = timedelta(minutes=1)
 """A time that is past by no more than this was "now" when it was chosen; an older one counts as a mistake."""
@@ -41,24 +38,6 @@ PAST: Mapping[str, str | Promise] = {
     "due_at": gettext_lazy("This time is past; choose a later one for the owner."),
 }
 """The error for each time of an article that is past."""
-
-
-def checked_time(value: datetime) -> datetime:
-    """`value` in UTC. Raises `InvalidSchedule` for a time without a zone, or that no row, page or database takes."""
-    try:
-        return storable(value)
-    except NoTimeZone as error:
-        raise InvalidSchedule(NaiveTime.message) from error
-    except OutOfRange as error:
-        raise InvalidSchedule(TimeOutOfRange.message) from error
-
-
-def refuse_unstorable_times(article: Article) -> None:
-    """Raise `InvalidSchedule` as `checked_time` does, but for a time without a zone, of which Django itself warns."""
-    for name in TIMES:
-        value = getattr(article, name)
-        if isinstance(value, datetime) and is_aware(value):
-            checked_time(value)
 
 
 @performs(Transition.SCHEDULE)

@@ -16,14 +16,18 @@ from typing import Any, Self
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils.timezone import is_aware
 
 from articles.cache import SITE, purge_articles, purge_before, purge_tags, schedule_purge
+from articles.exceptions import InvalidSchedule
 from articles.images import update_uses
 from articles.models import Alert, Article, ImageUse, Update
 from articles.publishing.reconcile import sync_tasks, sync_tasks_of
 from articles.search import index_stored
-from scheduling.database import database_now
+from scheduling.database import NoTimeZone, OutOfRange, database_now, storable
+from scheduling.exceptions import NaiveTime, TimeOutOfRange
 
+TIMES = frozenset({"publish_at", "unpublish_at", "embargo_until"})  #: decide when readers see it
 SHOWN_STATUSES = frozenset(
     {*Article.Status.visible(), Article.Status.RETRACTED}
 )  #: to readers, now or once they are due
@@ -60,15 +64,17 @@ class StoredChange:
 def store_article(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
     """Save a new or locked article if it was changed, or `always`; and what follows, in one transaction.
 
-    1. Note when the change lets the article go live by itself (`cleared_at`), at the database's time `now`.
-    2. Save the row; the caller stores its revision.
-    3. Bring its tasks in line, in any case: its update may have changed.
-    4. Index its text for search.
-    5. Record which images it uses.
-    6. Invalidate the cached pages that show it, and those of proxies if readers lose it.
+    1. Refuse times that no row, page or database takes: another program may have stored one, for which no task is made.
+    2. Note when the change lets the article go live by itself (`cleared_at`), at the database's time `now`.
+    3. Save the row; the caller stores its revision.
+    4. Bring its tasks in line, in any case: its update may have changed.
+    5. Index its text for search.
+    6. Record which images it uses.
+    7. Invalidate the cached pages that show it, and those of proxies if readers lose it.
 
     The audit entry, and the events that follow from it, are written by the caller's `recorded`, when its block ends.
     """
+    refuse_unstorable_times(article)
     created, loaded, changed = article._state.adding, article.loaded_values(), article.changed_fields()
     if now and article.is_cleared_by(changed, now):  # or by an expression, which is read on access
         article.cleared_at = now
@@ -84,7 +90,7 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
 
 
 def follow(article: Article, change: StoredChange) -> None:
-    """Steps 3 to 6 of `store_article` for a saved article, whose row is read once.
+    """Steps 4 to 7 of `store_article` for a saved article, whose row is read once.
 
     Other processes may have written columns that this save did not.
     """
@@ -127,6 +133,24 @@ def store_update(update: Update) -> None:
         update_uses([update.article_id])
         if update.approved_id is not None:
             purge_before(update.publish_at)
+
+
+def checked_time(value: datetime) -> datetime:
+    """`value` in UTC. Raises `InvalidSchedule` for a time without a zone, or that no row, page or database takes."""
+    try:
+        return storable(value)
+    except NoTimeZone as error:
+        raise InvalidSchedule(NaiveTime.message) from error
+    except OutOfRange as error:
+        raise InvalidSchedule(TimeOutOfRange.message) from error
+
+
+def refuse_unstorable_times(article: Article) -> None:
+    """Raise `InvalidSchedule` as `checked_time` does, but for a time without a zone, of which Django itself warns."""
+    for name in TIMES:
+        value = getattr(article, name)
+        if isinstance(value, datetime) and is_aware(value):
+            checked_time(value)
 
 
 def of_other_code(receive: Callable[..., None]) -> Callable[..., None]:

@@ -166,6 +166,7 @@ def _load_related(article: Article) -> Settled:
     }
     row: Any = rows.annotate(now=database_now(), hold=hold).annotate(**columns).first()
     if row is None:  # deleted, and about to be deleted once more
+        _UPDATE.set_cached_value(article, None)
         return Settled(read_database_clock(), None)
     _UPDATE.set_cached_value(article, row.pending_update)
     if row.pending_update is not None:

@@ -20,8 +20,8 @@ from articles.publishing.by_clock import BY_CLOCK
 from articles.publishing.publish import BatchResult, sort_missing
 from articles.publishing.resolve import tag_all
 from articles.publishing.revisions import adopt, is_seen, keep_or_drop, pin_all, renumber
-from articles.publishing.schedules import checked_time, refuse_past
-from articles.publishing.store import store_update
+from articles.publishing.schedules import refuse_past
+from articles.publishing.store import checked_time, store_update
 from articles.publishing.transitions import Actor, performs, settles, transition
 from articles.search import index
 from articles.task_types import UPDATE

@@ -61,7 +61,7 @@ def test_an_article_with_a_time_is_saved(transactional_db: None, name: str) -> N
 def test_an_article_is_scheduled_by_an_editor(transactional_db: None) -> None:
     article, editor, moment = waiting(), make_editor(), soon(hours=5)
     assert editor.has_perm("articles.schedule_article")
-    with at_most(15):
+    with at_most(13):
         publishing.schedule(article, publish_at=moment, by=editor)
     assert moment in due_times()
 
