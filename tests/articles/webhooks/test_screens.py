@@ -118,7 +118,7 @@ def test_it_is_said_what_is_sent_later_or_not_yet(
         published(f"No. {number}")
     published("Wet", channel=rain)
     drain()
-    since = {"since": f"{soon(hours=-1):%Y-%m-%d %H:%M:%S}", "since_zone": "UTC"}
+    since = {"since": f"{soon(hours=-1):%Y-%m-%d %H:%M}", "since_zone": "UTC"}  # of a full minute no seconds are shown
 
     def said(name: str, sent: dict[str, str]) -> str:
         (message,) = client.post(at(name, endpoint), sent, follow=True).context["messages"]
