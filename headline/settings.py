@@ -369,7 +369,11 @@ UNFOLD = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("articles/icon.svg")}],
     "SHOW_LANGUAGES": True,
     "STYLES": [lambda request: static("articles/desk.css")],
-    "SCRIPTS": [lambda request: static("articles/csrf.js"), lambda request: static("articles/desk.js")],
+    "SCRIPTS": [
+        lambda request: static("articles/csrf.js"),
+        lambda request: static("articles/pressed.js"),
+        lambda request: static("articles/desk.js"),
+    ],
     "LANGUAGES": {"action": "articles.desk.menu.language_action"},
     "ACCOUNT": {"navigation": "articles.desk.menu.account"},
     "DASHBOARD_CALLBACK": "articles.desk.dashboard.page.add_sections",

@@ -57,7 +57,8 @@ def test_static_files_are_hashed_compressed_and_cached_for_ever(site: str) -> No
     page = get(f"{site}/").read().decode()
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
     assert {re.sub(r"\.[0-9a-f]{12}\.", ".", name) for name in files} == {
-        f"/static/articles/{name}" for name in ("site.css", "icon.svg", "just_in.js", "breaking.js", "pagination.js")
+        f"/static/articles/{name}"
+        for name in ("site.css", "icon.svg", "pressed.js", "just_in.js", "breaking.js", "pagination.js")
     }
     for name in files:
         assert re.search(r"\.[0-9a-f]{12}\.\w+$", name), name

@@ -22,16 +22,14 @@
     let timer = null;
     let isAsking = false;
     let failures = 0;
-    let isPressed = false;
     let isLate = false; // the answer came while nothing may be replaced, or there is news since it was asked for
 
     const parts = (root) => [...root.querySelectorAll("[data-part]")];
     const markup = (part) => part.outerHTML.replace(/<input[^>]*csrfmiddlewaretoken[^>]*>/g, "");
     const region = document.querySelector("[data-said]") ?? hiddenRegion(); // one live region a page: two interrupt each other
 
-    // A script has to hold on while a user is within something: a button that is replaced between press and release gets
-    // no click.
-    const isHeld = () => isPressed || !document.dispatchEvent(new CustomEvent("follow:hold", { cancelable: true }));
+    // A script has to hold on while a user is within something.
+    const isHeld = () => window.isPressed() || !document.dispatchEvent(new CustomEvent("follow:hold", { cancelable: true }));
 
     const isChanged = (field) => {
         if (!field.options) return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
@@ -131,8 +129,6 @@
 
     for (const part of parts(document)) markups.set(part.dataset.part, markup(part));
     document.addEventListener("follow:look", ({ detail }) => (detail?.version === shown.version ? null : look()));
-    document.addEventListener("pointerdown", () => (isPressed = true), true);
-    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(() => (isPressed = false)), true);
     document.addEventListener("visibilitychange", look);
     for (const kind of ["online", "focus"]) addEventListener(kind, look);
     addEventListener("pageshow", (event) => event.persisted && look());

@@ -14,7 +14,6 @@
     let newest = null;
     let version = "";
     let isDueNow = false; // the clock changes what is shown, too
-    let isPressed = false;
 
     const setClock = (page) => {
         offset = Number(page.dataset.now) - Date.now();
@@ -114,10 +113,9 @@
         announce();
     };
 
-    // A button that is replaced between press and release gets no click.
     const released = () =>
         new Promise((done) => {
-            const check = () => (isPressed ? setTimeout(check, 50) : done());
+            const check = () => (window.isPressed() ? setTimeout(check, 50) : done());
             check();
         });
 
@@ -149,9 +147,6 @@
     updateClocks();
     announce();
     setInterval(updateClocks, 250);
-    document.addEventListener("pointerdown", () => (isPressed = true), true);
-    // After the click, which browsers send behind the release.
-    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(() => (isPressed = false)), true);
     document.addEventListener("visibilitychange", run);
     schedule(INTERVAL);
 })();

@@ -131,6 +131,22 @@ def test_an_answer_that_comes_while_an_image_is_pressed_or_late_changes_nothing(
     expect(body.get_by_alt_text("A ship")).to_be_visible()
 
 
+def test_an_answer_that_says_the_same_takes_the_focus_from_no_image(page: Page) -> None:
+    body = open_form(page)
+    make_image(User.objects.get(), "A ship")
+    body.click()
+    page.get_by_role("button", name="Image", exact=True).click()
+    ship = page.get_by_role("dialog", name="Choose images").get_by_role("button", name="A ship")
+    expect(ship).to_be_visible()
+    page.keyboard.press("Escape")
+    held = hold(page, "**/picker/?q=&*")
+    with page.expect_request("**/picker/?q=&*"):
+        page.get_by_role("button", name="Image", exact=True).click()
+    ship.focus()
+    answer(page, held)
+    expect(ship).to_be_focused()
+
+
 def test_images_come_into_the_text_and_the_cover(page: Page, tmp_path: Path) -> None:
     """R5.4"""
     body = open_form(page)

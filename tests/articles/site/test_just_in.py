@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from articles.models import Article
-from tests.articles.browsers import answer, hold
+from tests.articles.browsers import A_PHONE, answer, hold
 from tests.articles.factories import make_article, make_channel, soon
 from tests.conftest import Site
 
@@ -46,17 +46,35 @@ def test_it_shows_on_every_page_what_the_page_does_not(page: Page) -> None:
 
 
 def test_a_headline_that_is_pressed_while_news_come_gets_its_click(page: Page) -> None:
-    article = live("The open one", minutes=1)
-    page.goto(article.get_absolute_url())
-    pressed = live("Gale warning")
-    strip(page).get_by_role("link", name="Gale warning").hover()
-    held = hold(page, "**/latest/")
-    with page.expect_request("**/latest/"):
-        live("Storm")
+    pressed, held = meet_news(page)
     page.mouse.down()
     answer(page, held)
     with page.expect_navigation(url=f"**{pressed.get_absolute_url()}"):
         page.mouse.up()
+
+
+def test_a_tap_that_news_come_between_goes_to_the_headline_that_was_there(browser: Browser, site: Site) -> None:
+    with browser.new_context(base_url=site.url, locale="en-US", **A_PHONE) as context:
+        page = context.new_page()
+        pressed, held = meet_news(page)
+        box = strip(page).get_by_role("link", name=pressed.title).bounding_box()
+        assert box
+        finger, point = context.new_cdp_session(page), {"x": box["x"] + 9, "y": box["y"] + 9}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+        answer(page, held)
+        with page.expect_navigation(url=f"**{pressed.get_absolute_url()}"):
+            finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def meet_news(page: Page) -> tuple[Article, list[Route]]:
+    """An article in the strip of an open page, under the mouse, and the held answer that has a newer one above it."""
+    page.goto(live("The open one", minutes=1).get_absolute_url())
+    article = live("Gale warning")
+    strip(page).get_by_role("link", name="Gale warning").hover()
+    held = hold(page, "**/latest/")
+    with page.expect_request("**/latest/"):
+        live("Storm")
+    return article, held
 
 
 def test_news_is_announced_politely_and_moves_nothing(page: Page) -> None:

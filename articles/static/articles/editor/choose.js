@@ -110,8 +110,7 @@ const enhance = (select) => {
         const mine = ++latest;
         const term = input.value.trim();
         const results = await search(select, term).catch(() => []);
-        // A choice that is replaced while it is pressed gets no click.
-        while (list.matches(":active")) await new Promise(requestAnimationFrame);
+        while (window.isPressed(list)) await new Promise(requestAnimationFrame);
         if (mine === latest && document.activeElement === input) offer(results, term);
     };
 
@@ -131,8 +130,8 @@ const enhance = (select) => {
         } else if (event.key === "Enter") {
             event.preventDefault();
             options()[active]?.click();
-        } else if (event.key === "Escape" && !list.hidden) {
-            event.stopPropagation();
+        } else if (event.key === "Escape") {
+            if (!list.hidden) event.stopPropagation();
             close();
         } else if (event.key === "Backspace" && !input.value && chosen.lastElementChild) {
             chosen.lastElementChild.querySelector("button").click();

@@ -9,7 +9,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const use = dialog.querySelector("[data-use]");
     const asking = dialog.querySelector("[data-describe]");
     const chosen = new Map();
-    let [most, settle, timer, latest] = [1, null, null, 0];
+    let [most, settle, timer, latest, shown] = [1, null, null, 0, ""];
 
     const count = () => {
         sum.textContent = most > 1 ? sum.dataset.picked.replace("{chosen}", chosen.size).replace("{most}", most) : "";
@@ -33,9 +33,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const load = async (page = 1) => {
         const mine = ++latest;
         const html = await fetchPage(page);
-        // A button that is replaced while it is pressed gets no click.
-        while (choices.matches(":active")) await new Promise(requestAnimationFrame);
+        while (window.isPressed(choices)) await new Promise(requestAnimationFrame);
         if (mine !== latest) return; // answers may overtake each other
+        if (page === 1 && html === shown) return count(); // what has the focus stays
+        shown = page === 1 ? html : "";
         choices.querySelector(".library-more")?.remove();
         if (page === 1) choices.replaceChildren();
         choices.insertAdjacentHTML("beforeend", html);

@@ -318,8 +318,7 @@ const refresh = async () => {
         const before = sent;
         const response = await request({}, { version }).catch(() => null);
         const data = response?.status === 200 && (await response.json().catch(() => null));
-        const isPressed = root.matches(":active"); // a button that is replaced between press and release gets no click
-        if (data && !isSending && !composition && !isPressed && sent === before) show(data);
+        if (data && !isSending && !composition && !window.isPressed(root) && sent === before) show(data);
     }
     timer = setTimeout(refresh, POLL_INTERVAL);
 };

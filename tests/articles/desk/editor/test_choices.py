@@ -33,3 +33,9 @@ def test_an_answer_that_comes_while_a_tag_is_pressed_or_after_it_was_chosen_chan
     draw(page)
     expect(page.get_by_role("button", name="Remove Harbour")).to_be_visible()
     expect(page.get_by_role("option", name="Harbour office")).to_have_count(0)
+    held = hold(page, "**/autocomplete/?term=office&*")
+    with page.expect_request("**/autocomplete/?term=office&*"):
+        tags.fill("office")
+    tags.press("Escape")
+    answer(page, held)
+    expect(page.get_by_role("option", name="Harbour office")).to_have_count(0)

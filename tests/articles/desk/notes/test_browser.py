@@ -101,20 +101,23 @@ def test_notes_of_others_appear_while_one_writes(page: Page) -> None:
     expect(marks(page)).to_have_text(["Monday"])
 
 
-def test_a_note_that_comes_while_a_button_is_pressed_takes_no_click_from_it(page: Page) -> None:
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_note_that_comes_while_a_button_is_pressed_takes_no_click_from_it(page: Page, by: str) -> None:
     article, rita = make_article(body=BODY), make_member(Role.REVIEWER, "rita")
     notes.add_note(article, by=rita, text="Source?")
     open_form(page, article)
     page.get_by_role("tab", name="Notes").click()
-    page.get_by_role("button", name="Resolve").hover()
+    resolve = page.get_by_role("button", name="Resolve")
+    resolve.hover()
+    resolve.focus()
     held = hold(page, "**/notes/?*")
     with page.expect_request("**/notes/?*"):
         look_again(page)
     notes.add_note(article, by=rita, text="Which Monday?")
-    page.mouse.down()
+    page.mouse.down() if by == "mouse" else page.keyboard.down("Space")
     answer(page, held)
     page.unroute_all()
-    page.mouse.up()
+    page.mouse.up() if by == "mouse" else page.keyboard.up("Space")
     expect(page.get_by_text("Which Monday?")).to_be_visible()
     assert [note.text for note in Note.objects.filter(resolved_at=None)] == ["Which Monday?"]
 
