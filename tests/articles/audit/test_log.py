@@ -95,7 +95,7 @@ def test_what_is_sent_and_stays_as_it_was_is_not_recorded_as_changed() -> None:
     article, client = make_article(summary="Cars first"), APIClient()
     client.force_authenticate(make_editor())
     address, entries = f"/api/v1/desk/articles/{article.pk}/", AuditEntry.objects.count()
-    same = {"title": article.title, "summary": "Cars first", "unpublish_at": None, "tags": []}
+    same: dict[str, Any] = {"title": article.title, "summary": "Cars first", "unpublish_at": None, "tags": []}
     assert client.patch(address, same, format="json").status_code == 200
     assert AuditEntry.objects.count() == entries
     assert client.patch(address, {**same, "summary": "Trams first"}, format="json").status_code == 200
