@@ -16,7 +16,8 @@
     window.isPressed = (element = document) => element.contains(pressed);
 
     addEventListener("pointerdown", press, true);
-    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, release, true);
+    // A page does not hear of the release of a button that has opened a context menu.
+    for (const kind of ["pointerup", "pointercancel", "contextmenu"]) addEventListener(kind, release, true);
     addEventListener("keydown", (event) => event.key === " " && press(event), true);
     addEventListener("keyup", (event) => event.key === " " && release(), true);
     addEventListener("blur", release); // of the window, which hears no release then
