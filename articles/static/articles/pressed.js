@@ -2,11 +2,12 @@
 // button that is replaced between press and release gets no click, and a tap goes to what stands in its place.
 (() => {
     const CLICK = 50; // milliseconds after the release of a tap, within which its click comes
-    let [pressed, timer] = [null, null];
+    const PRESSED_BY_SPACE = "button, summary, input[type=button], input[type=submit], input[type=checkbox], input[type=radio]";
+    let [pressed, isPointer, timer] = [null, false, null];
 
-    const press = ({ target }) => {
+    const press = ({ target, type }) => {
         clearTimeout(timer);
-        pressed = target;
+        [pressed, isPointer] = [target, type === "pointerdown"];
     };
     const release = () => {
         clearTimeout(timer);
@@ -16,9 +17,11 @@
     window.isPressed = (element = document) => element.contains(pressed);
 
     addEventListener("pointerdown", press, true);
-    // A page does not hear of the release of a button that has opened a context menu.
+    // A page does not hear of the release of a button that has opened a context menu, nor of one above a frame.
     for (const kind of ["pointerup", "pointercancel", "contextmenu"]) addEventListener(kind, release, true);
-    addEventListener("keydown", (event) => event.key === " " && press(event), true);
-    addEventListener("keyup", (event) => event.key === " " && release(), true);
-    addEventListener("blur", release); // of the window, which hears no release then
+    addEventListener("pointermove", ({ buttons }) => pressed && isPointer && !buttons && release(), true);
+    // Nor of that of a key that has opened a list of choices.
+    addEventListener("keydown", (event) => event.key === " " && event.target.matches?.(PRESSED_BY_SPACE) && press(event), true);
+    addEventListener("keyup", release, true);
+    addEventListener("blur", release); // of the window
 })();

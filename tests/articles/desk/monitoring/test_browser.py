@@ -51,6 +51,17 @@ def test_the_open_board_shows_changes_and_the_menu_stays_open(page: Page, derby:
     expect(page.get_by_role("status").filter(has_text="Now live: Derby")).to_be_attached()
 
 
+def test_the_board_refreshes_after_the_space_bar_has_opened_a_list(page: Page, derby: Article) -> None:
+    """The list hears of the release of the key; the page does not."""
+    sign_in(page)
+    page.goto(BOARD)
+    page.locator("select[name=author]").focus()
+    page.keyboard.press("Space")
+    publishing.create(Article(title="Ferry"), by=User.objects.get())
+    look_again(page)
+    expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
+
+
 @pytest.mark.thorough
 def test_a_phone_shows_one_column_that_tabs_choose(page: Page, derby: Article) -> None:
     sign_in(page)
