@@ -71,8 +71,9 @@ def keep_names_of_authors(instance: Any, **kwargs: Any) -> None:
 @of_other_code
 def refuse_times(instance: Article, **kwargs: Any) -> None:
     """Refuse times that cannot be stored, and a time of its own for a member of a release."""
-    refuse_unstorable_times(instance)
-    if instance.pk and instance.publish_at is not None and "publish_at" in instance.changed_fields():
+    changed = instance.changed_fields()
+    refuse_unstorable_times(instance, changed)
+    if instance.pk and instance.publish_at is not None and "publish_at" in changed:
         refuse_held(Transition.SCHEDULE, [instance.pk])
 
 

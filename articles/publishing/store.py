@@ -6,7 +6,7 @@ not called for what a service stores, and takes the same steps after a plain `ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class StoredChange:
 def store_article(article: Article, *, now: datetime | None = None, always: bool = False) -> None:
     """Save a new or locked article if it was changed, or `always`; and what follows, in one transaction.
 
-    1. Refuse times that no row, page or database takes: another program may have stored one, for which no task is made.
+    1. Refuse times that no row, page or database takes.
     2. Note when the change lets the article go live by itself (`cleared_at`), at the database's time `now`.
     3. Save the row; the caller stores its revision.
     4. Bring its tasks in line, in any case: its update may have changed.
@@ -74,8 +74,8 @@ def store_article(article: Article, *, now: datetime | None = None, always: bool
 
     The audit entry, and the events that follow from it, are written by the caller's `recorded`, when its block ends.
     """
-    refuse_unstorable_times(article)
     created, loaded, changed = article._state.adding, article.loaded_values(), article.changed_fields()
+    refuse_unstorable_times(article, changed)
     if now and article.is_cleared_by(changed, now):  # or by an expression, which is read on access
         article.cleared_at = now
     if not (created or changed or always):
@@ -145,9 +145,14 @@ def checked_time(value: datetime) -> datetime:
         raise InvalidSchedule(TimeOutOfRange.message) from error
 
 
-def refuse_unstorable_times(article: Article) -> None:
-    """Raise `InvalidSchedule` as `checked_time` does, but for a time without a zone, of which Django itself warns."""
-    for name in TIMES:
+def refuse_unstorable_times(article: Article, changed: Collection[str]) -> None:
+    """Raise `InvalidSchedule` for a changed time as `checked_time` does, but leave one without a zone to Django.
+
+    Another program may have stored such a time, for which no task is made. A text with one is not approved, as no
+    record would say that it went live; what is live can be taken down, and the time be removed.
+    """
+    is_approved = "status" in changed and article.is_waiting
+    for name in TIMES if is_approved else TIMES.intersection(changed):
         value = getattr(article, name)
         if isinstance(value, datetime) and is_aware(value):
             checked_time(value)

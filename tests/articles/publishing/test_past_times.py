@@ -130,6 +130,20 @@ def test_a_text_with_a_time_for_which_no_task_is_made_is_not_approved(year: int)
     assert Article.objects.get().status == Status.MANUAL_REVIEW
 
 
+def test_what_another_program_gave_such_times_can_be_taken_down_and_corrected() -> None:
+    editor, early, late = make_editor(), datetime(500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 12, tzinfo=UTC)
+    live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    to_come = make_article(status=APPROVED, publish_at=soon(hours=2))
+    Article.objects.filter(pk=live.pk).update(publish_at=early)
+    Article.objects.update(embargo_until=early, unpublish_at=late)
+    publishing.unpublish(live, by=editor)
+    publishing.unschedule(to_come, by=editor)
+    publishing.set_embargo(to_come, until=None, by=editor)
+    publishing.edit(to_come, by=editor, changes={"unpublish_at": None})
+    publishing.schedule(to_come, publish_at=soon(hours=1), by=editor)
+    assert [*Article.objects.order_by("pk").values_list("status", flat=True)] == [Status.UNPUBLISHED, APPROVED]
+
+
 def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> None:
     good, draft, timeless = waiting("Good"), make_article("Draft"), make_article("Timeless", status=APPROVED)
     out = make_article("Out", status=Status.PUBLISHED, publish_at=soon(hours=-1))
