@@ -94,6 +94,11 @@ class Text:
         text = replace(self, **values)
         return replace(text, cover=CoverMode(text.cover_mode).cover(text.cover, text.images))
 
+    def differences(self, other: Text) -> set[str]:
+        """The names of the fields that differ."""
+        columns = {name: "channel_id" if name == "channel" else name for name in self.NAMES}
+        return {name for name, column in columns.items() if getattr(self, column) != getattr(other, column)}
+
     def looks_like(self, other: Text) -> bool:
         """Whether both look the same to readers, who do not see how the cover was chosen."""
         return replace(self, cover_mode=other.cover_mode) == other

@@ -230,7 +230,8 @@ def _write(
     now = _check_times(article, others, by, found)
     old = newest(article).text
     if not correction and old.changed(text) == old and all(getattr(article, name) == others[name] for name in others):
-        return  # as a save of a program that sends all fields may be: there is nothing to record
+        store_article(article)  # which only brings its tasks in line
+        return  # a program that sends all fields may do that: there is nothing to record
     # Only a changed time can show the article to readers, so only then the commit is measured.
     dated = nullcontext() if now is None else dated_by_commit(article, now)
     with dated, recorded(Action.EDIT, article, by=by) as notes:
@@ -269,7 +270,7 @@ def _write_text(
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
     notes.revision = revision.number
     # A program may send fields that stay as they were, too.
-    notes.details["changed"] += sorted(name for name in changes if old.changed({name: changes[name]}) != old)
+    notes.details["changed"] += sorted(text.differences(old).intersection(changes))
     if article.status in Article.Status.passed():
         _write_update(article, revision, notes)
     else:

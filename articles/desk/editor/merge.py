@@ -105,7 +105,7 @@ class Merge:
     @cached_property
     def _differing(self) -> set[str]:
         """Fields in which the versions differ, and that both changed as far as is known."""
-        differing = self._names(self.theirs, self.mine)
+        differing = self.theirs.differences(self.mine)
         return differing & self._by_both if self.base else differing
 
     @cached_property
@@ -113,12 +113,7 @@ class Merge:
         return self._changed(self.theirs) & self._changed(self.mine)
 
     def _changed(self, text: Text) -> set[str]:
-        return self._names(self.before, text) if self.before else set()
-
-    @staticmethod
-    def _names(old: Text, new: Text) -> set[str]:
-        names = {name: "channel_id" if name == "channel" else name for name in Text.FIELDS}
-        return {name for name, column in names.items() if getattr(old, column) != getattr(new, column)}
+        return self.before.differences(text) if self.before else set()
 
     def _difference(self, name: str, label: str, chosen: Mapping[str, str]) -> Difference:
         before = self._held(self.before or self.theirs)

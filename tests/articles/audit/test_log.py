@@ -24,11 +24,12 @@ from articles import publishing
 from articles.audit.log import Source, source
 from articles.exceptions import WrongState
 from articles.handlers import publish
-from articles.models import Article, AuditEntry, Preferences
+from articles.models import Article, AuditEntry, CoverMode, Preferences
 from articles.models.audit import AppendOnly
 from articles.publishing.previews import make_preview_link
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
+from tests.articles.image_files import make_image
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +101,17 @@ def test_what_is_sent_and_stays_as_it_was_is_not_recorded_as_changed() -> None:
     assert AuditEntry.objects.count() == entries
     assert client.patch(address, {**same, "summary": "Trams first"}, format="json").status_code == 200
     assert latest().details["changed"] == ["summary"]
+    TaskInfo.objects.all().delete()
+    Article.objects.update(status=APPROVED, publish_at=soon(hours=1))
+    assert client.patch(address, {"title": article.title}, format="json").status_code == 200
+    assert TaskInfo.objects.count() == 1, "it repairs the tasks"
+
+
+def test_a_chosen_cover_is_recorded_with_how_it_is_chosen() -> None:
+    article, editor = make_article(), make_editor()
+    image = make_image(editor, "A ship")
+    publishing.edit(article, by=editor, changes={"cover_mode": CoverMode.ONE, "cover": [str(image.pk)]})
+    assert latest().details["changed"] == ["cover", "cover_mode"]
 
 
 def test_one_entry_for_one_deed() -> None:
