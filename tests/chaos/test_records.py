@@ -134,11 +134,12 @@ def test_no_figure_is_better_than_what_an_outside_observer_saw(trial: Trial, nam
     print(f"\n{name}: {summary(publications, shown)}")  # noqa: T201
     assert_shown(trial, publications, shown)
     assert_dated(publications, shown, live)
+    worse = median(one.executed - one.seen for one in publications)
     precision = median(one.seen - one.unseen for one in publications)  # grows with what else the machine does
-    # On a busy machine the worker may stand still between a commit and its look at the clock, or the observer between
-    # two looks; not each time.
-    worse = min(one.executed - one.seen for one in publications if one.seen - one.unseen <= 2 * precision)
-    assert worse <= TOLERANCE * precision, f"{worse * 1000:.1f} ms worse, observed to {precision * 1000:.1f} ms"
+    # A busy machine may let the whole worker stand still behind the commits, so `make test` finds only a stamp that
+    # belongs to something else, such as the next round of the worker.
+    most = case.is_late if name == SHORT else TOLERANCE * precision
+    assert worse <= most, f"{worse * 1000:.1f} ms worse, observed to {precision * 1000:.1f} ms"
 
 
 @pytest.mark.mutants
