@@ -58,7 +58,7 @@ from articles.publishing.edits import (
     restore_revision as restore_revision,
     store_rejected_edit as store_rejected_edit,
 )
-from articles.publishing.foreign_media import with_own_images as with_own_images
+from articles.publishing.foreign_media import images_to_copy as images_to_copy, with_own_images as with_own_images
 from articles.publishing.form import SentForm as SentForm, apply_form as apply_form
 from articles.publishing.holds import (
     held as held,

@@ -27,13 +27,18 @@ MOST_COPIED = 20
 COPY_TIMEOUT = 30.0  # seconds for all of them
 
 
+def images_to_copy(body: str) -> list[str]:
+    """Addresses of the images of other hosts in `body`, if the setting says that they are copied."""
+    return foreign_images(body, own=own_hosts()) if settings.FOREIGN_MEDIA == COPY else []
+
+
 def with_own_images(body: str, *, by: Actor, article: Article | None = None) -> str:
     """`body` with copies of the images of other hosts, if the setting says so; `article` is the one it is written to.
 
     Called before the transaction that stores it: a host may take its time. An image that cannot be copied raises
     `ForeignMedia`, which names it, unless the article shows it already. Raises `NotAllowed` without fetching.
     """
-    found = foreign_images(body, own=own_hosts()) if settings.FOREIGN_MEDIA == COPY else []
+    found = images_to_copy(body)
     if not found:
         return body
     if article is None:

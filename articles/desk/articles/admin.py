@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IS_POPUP_VAR
+from django.contrib.admin.utils import flatten_fieldsets
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext, gettext_lazy as _
@@ -126,10 +127,11 @@ class ArticleAdmin(  # type: ignore[misc]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, with the error raised by `articles.publishing`, if any."""
+        fields = options.setdefault("fields", flatten_fieldsets(self.get_fieldsets(request, obj)))
         form: Any = super().get_form(request, obj, change=change, **options)
         form.refusal = getattr(request, "refusal", None)
         form.restored = restored_draft(request, obj)
-        for name in set(TIME_FIELDS).difference(settable_times(obj, request.user)):
+        for name in set(TIME_FIELDS).difference(fields):
             del form.base_fields[name]
         for field in form.base_fields.values():  # without links that add and change related objects in windows
             field.widget = getattr(field.widget, "widget", field.widget)
@@ -176,9 +178,11 @@ class ArticleAdmin(  # type: ignore[misc]
         Before the transaction, as hosts may take their time.
         """
         body = request.POST.get("body", "")
+        if not publishing.images_to_copy(body):
+            return
         article = self.get_object(request, object_id) if object_id else None
         is_gone = article is None and object_id is not None
-        if not body or is_gone or not may_write(article, cast(Any, request.user)):
+        if is_gone or not may_write(article, cast(Any, request.user)):
             return
         own = publishing.with_own_images(body, by=request.user, article=article)
         if own != body:

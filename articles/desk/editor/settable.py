@@ -29,11 +29,6 @@ def may_write(article: Article | None, by: Actor) -> bool:
     return article is None or allows(CHANGE, by, article)
 
 
-def may_save(article: Article | None, by: Actor) -> bool:
-    """Whether the user may change anything in the form."""
-    return may_write(article, by) or bool(settable_times(article, by))
-
-
 def settable_times(article: Article | None, by: Actor) -> list[str]:
     """The times that the user may set, in form order."""
     article = article and as_stored(article)

@@ -15,7 +15,7 @@ from unfold.admin import ModelAdmin
 from articles.audit import Actor
 from articles.desk.articles.changelist import BADGES
 from articles.desk.editor.actions import actions
-from articles.desk.editor.settable import may_save, settable_times
+from articles.desk.editor.settable import may_write, settable_times
 from articles.desk.editor.version import CHANGED, following_of
 from articles.desk.following import answer_unchanged
 from articles.desk.transitions import limits, offered, state, state_of_update
@@ -58,6 +58,8 @@ def shown_state(original: Article | None, by: Actor, now: datetime, *, is_change
     article = original or Article()
     found = state_at(article, now)
     transitions = offered(article, by, now) if original else [Transition.SUBMIT]
+    settable = settable_times(original, by)
+    may_save = bool(settable) or may_write(original, by)
     is_in_queue = Transition.APPROVE in transitions
     return {
         "badge": BADGES[found.status],
@@ -67,8 +69,8 @@ def shown_state(original: Article | None, by: Actor, now: datetime, *, is_change
         "state_of_update": state_of_update(article, now),
         "shown_number": newest_number(article) if article.pending_update else None,
         "is_live": found.state is State.LIVE,
-        "actions": actions(article, transitions, may_save=may_save(original, by), is_changed=is_changed),
+        "actions": actions(article, transitions, may_save=may_save, is_changed=is_changed),
         "is_in_queue": is_in_queue,
         "review_stage": ReviewProgress.of(article).stage.kind if is_in_queue else "",
-        "settable": settable_times(original, by),
+        "settable": settable,
     }
