@@ -2,26 +2,25 @@
 // button that is replaced between press and release gets no click, and a tap goes to what stands in its place.
 (() => {
     const CLICK = 50; // milliseconds after the release of a tap, within which its click comes
+    const LONGEST = 10_000; // a page does not hear of every release, such as that above a frame
     const PRESSED_BY_SPACE = "button, summary, input[type=button], input[type=submit], input[type=checkbox], input[type=radio]";
-    let [pressed, isPointer, timer] = [null, false, null];
+    const presses = new Map(); // what is pressed, by the id of the pointer or the space bar
 
-    const press = ({ target, type }) => {
-        clearTimeout(timer);
-        [pressed, isPointer] = [target, type === "pointerdown"];
+    const end = (by, wait = CLICK) => {
+        const press = presses.get(by);
+        setTimeout(() => presses.get(by) === press && presses.delete(by), wait);
     };
-    const release = () => {
-        clearTimeout(timer);
-        timer = setTimeout(() => (pressed = null), CLICK);
+    const begin = (by, target) => {
+        presses.set(by, { target });
+        end(by, LONGEST);
     };
 
-    window.isPressed = (element = document) => element.contains(pressed);
+    window.isPressed = (element = document) => [...presses.values()].some(({ target }) => element.contains(target));
 
-    addEventListener("pointerdown", press, true);
-    // A page does not hear of the release of a button that has opened a context menu, nor of one above a frame.
-    for (const kind of ["pointerup", "pointercancel", "contextmenu"]) addEventListener(kind, release, true);
-    addEventListener("pointermove", ({ buttons }) => pressed && isPointer && !buttons && release(), true);
-    // Nor of that of a key that has opened a list of choices.
-    addEventListener("keydown", (event) => event.key === " " && event.target.matches?.(PRESSED_BY_SPACE) && press(event), true);
-    addEventListener("keyup", release, true);
-    addEventListener("blur", release); // of the window
+    // The right button clicks nothing, and its release above the menu that it opens is not heard of.
+    addEventListener("pointerdown", ({ pointerId, button, target }) => button !== 2 && begin(pointerId, target), true);
+    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, ({ pointerId }) => end(pointerId), true);
+    addEventListener("pointermove", ({ pointerId, buttons }) => !buttons && presses.has(pointerId) && end(pointerId), true);
+    addEventListener("keydown", ({ key, target }) => key === " " && target.matches?.(PRESSED_BY_SPACE) && begin(key, target), true);
+    addEventListener("keyup", ({ key }) => key === " " && end(key), true);
 })();

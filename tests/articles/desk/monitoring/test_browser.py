@@ -62,6 +62,17 @@ def test_the_board_refreshes_after_the_space_bar_has_opened_a_list(page: Page, d
     expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
 
 
+def test_the_board_refreshes_while_the_mouse_moves(page: Page, derby: Article) -> None:
+    sign_in(page)
+    page.goto(BOARD)
+    page.get_by_role("heading", level=1).click()
+    moved = "document.body.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, pointerId: 1 }))"
+    page.evaluate(f"void setInterval(() => {moved}, 20)")
+    publishing.create(Article(title="Ferry"), by=User.objects.get())
+    look_again(page)
+    expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
+
+
 @pytest.mark.thorough
 def test_a_phone_shows_one_column_that_tabs_choose(page: Page, derby: Article) -> None:
     sign_in(page)
