@@ -146,11 +146,21 @@ def hold(page: Page, address: str) -> list[Route]:
 
 def answer(page: Page, held: list[Route]) -> None:
     """Let the page have the answer to the last request that is held, and two frames to show it in."""
-    route = held.pop()
+    route = last(page, held)
     with page.expect_response(lambda response: response.url == route.request.url) as response:
         route.continue_()
     response.value.finished()
     draw(page)
+
+
+def last(page: Page, held: list[Route]) -> Route:
+    """The last request that is held; it may have been heard of before it is."""
+
+    def heard() -> list[Route]:
+        draw(page)
+        return held
+
+    return eventually(heard, PATIENCE, "no request").pop()
 
 
 def draw(page: Page) -> None:

@@ -11,6 +11,7 @@
     let announced = null; // ids already announced or present at load
     let wait = INTERVAL;
     let timer = null;
+    let [asked, answered] = [0, 0]; // numbers of the last request, and of the one whose answer is shown
 
     const idsOf = (elements) => new Set(elements.map((element) => element.dataset.id));
 
@@ -49,12 +50,15 @@
     };
 
     const poll = async () => {
+        const mine = ++asked;
         const headers = version ? { "If-None-Match": version } : {};
         const response = await fetch(strip.dataset.latest, { headers, cache: "no-store" });
         if (response.status === 304) return;
         if (!response.ok) throw new Error(response.status);
         const html = await response.text();
+        if (mine < answered) return; // answers may overtake each other
         if (window.isPressed()) return; // the next answer says it, too
+        answered = mine;
         show(html);
         version = response.headers.get("ETag");
     };

@@ -12,6 +12,7 @@
     let offset = 0;
     let timer = null;
     let newest = null;
+    let [asked, answered] = [0, 0]; // numbers of the last request, and of the one whose answer is shown
     let version = "";
     let isDueNow = false; // the clock changes what is shown, too
 
@@ -99,14 +100,18 @@
     };
 
     const refresh = async () => {
-        // A redirect leads to the log-in page: as an error, the page says that the connection is lost.
-        const response = await fetch(source(), { cache: "no-store", redirect: "error" });
-        if (!response.ok) throw new Error(response.status);
+        const mine = ++asked;
+        const address = source();
         isDueNow = false;
+        // A redirect leads to the log-in page: as an error, the page says that the connection is lost.
+        const response = await fetch(address, { cache: "no-store", redirect: "error" });
+        if (!response.ok) throw new Error(response.status);
         if (response.status === 204) return;
         const template = document.createElement("template");
         template.innerHTML = await response.text();
         await released();
+        if (mine < answered) return; // answers may overtake each other
+        answered = mine;
         setClock(template.content.firstElementChild);
         show(template.content.firstElementChild);
         updateClocks();
@@ -133,6 +138,7 @@
             setOffline(false);
         } catch {
             setOffline(true);
+            isDueNow = true; // what the clock has changed may not have come
         }
         schedule(INTERVAL);
     };

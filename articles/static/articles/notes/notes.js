@@ -312,14 +312,20 @@ form.addEventListener("submit", async (event) => {
 });
 
 let timer = null;
+let [asked, answered] = [0, 0]; // numbers of the last request, and of the one whose answer is shown
 const refresh = async () => {
     clearTimeout(timer);
     if (!document.hidden && !isSending) {
-        const before = sent;
+        const [before, mine] = [sent, ++asked];
         const response = await request({}, { version }).catch(() => null);
         const data = response?.status === 200 && (await response.json().catch(() => null));
-        if (data && !isSending && !composition && !window.isPressed(root) && sent === before) show(data);
+        const isFree = !isSending && !composition && !window.isPressed(root);
+        if (data && isFree && sent === before && mine > answered) { // answers may overtake each other
+            answered = mine;
+            show(data);
+        }
     }
+    clearTimeout(timer);
     timer = setTimeout(refresh, POLL_INTERVAL);
 };
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
 from articles.models import Article
-from tests.articles.browsers import look_again, press, sign_in
+from tests.articles.browsers import answer, draw, hold, last, look_again, press, sign_in
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.conftest import Site
 
@@ -71,6 +71,27 @@ def test_the_board_refreshes_while_the_mouse_moves(page: Page, derby: Article) -
     publishing.create(Article(title="Ferry"), by=User.objects.get())
     look_again(page)
     expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
+
+
+def test_an_answer_that_is_overtaken_by_a_newer_one_is_not_shown(page: Page, derby: Article) -> None:
+    sign_in(page)
+    page.goto(BOARD)
+    held = hold(page, f"**{BOARD}content/*")
+    publishing.create(Article(title="Tram"), by=User.objects.get())
+    with page.expect_request(f"**{BOARD}content/*"):
+        look_again(page)
+    old = last(page, held)
+    before = old.fetch()
+    with page.expect_request(f"**{BOARD}content/*"):
+        publishing.create(Article(title="Ferry"), by=User.objects.get())
+        look_again(page)
+    answer(page, held)
+    ferry = page.locator("#board-drafts").get_by_role("link", name="Ferry")
+    expect(ferry).to_be_visible()
+    with page.expect_response(lambda response: response.url == old.request.url):
+        old.fulfill(response=before)
+    draw(page)
+    assert ferry.is_visible()
 
 
 @pytest.mark.thorough
