@@ -21,7 +21,7 @@ from articles.exceptions import InvalidSchedule
 from articles.limits import TIME_LENGTH
 from articles.notifications import zone_named
 from articles.publishing import checked_time
-from articles.text import AmbiguousTime, NonexistentTime, happens_twice, offset_name, resolve, zone_label
+from articles.text import AmbiguousTime, NonexistentTime, happens_twice, local_time, offset_name, resolve, zone_label
 
 FIRST, SECOND = "first", "second"
 
@@ -71,7 +71,7 @@ class ZonedTimeWidget(forms.MultiWidget):
         zone = str(timezone.get_current_timezone())
         if not isinstance(value, datetime):
             return [value, None, zone]
-        local = timezone.localtime(value)
+        local = local_time(value)
         return [format_wall(local), SECOND if local.fold else FIRST, zone]
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.timezone import is_naive
 from django.utils.translation import gettext as _, ngettext
 from django.views.decorators.cache import never_cache
@@ -24,7 +23,7 @@ from articles.limits import TIME_LENGTH
 from articles.models import Alert, ChangeKind, ComingChange, FrontVersion, Release, coming_changes, number_at
 from articles.permissions import PUBLISH, allows, reads_articles
 from articles.publishing import may_share
-from articles.text import wall_clock, zone_label
+from articles.text import local_time, wall_clock, zone_label
 from scheduling.database import NoTimeZone, OutOfRange, read_database_clock, storable
 
 MAX_UPCOMING = 8
@@ -47,7 +46,7 @@ class Upcoming:
     @property
     def clock(self) -> str:
         """The time of day."""
-        return wall_clock(timezone.localtime(self.at))
+        return wall_clock(local_time(self.at))
 
     @property
     def subject(self) -> Any:
@@ -135,7 +134,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 def _hours(rows: list[Upcoming]) -> Iterator[tuple[datetime, list[Upcoming]]]:
     """The rows of each hour with its begin, in the user's time zone."""
-    for hour, found in groupby(rows, lambda row: timezone.localtime(row.at).replace(minute=0, second=0, microsecond=0)):
+    for hour, found in groupby(rows, lambda row: local_time(row.at).replace(minute=0, second=0, microsecond=0)):
         yield hour, list(found)
 
 

@@ -15,13 +15,12 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from articles.exchange.export import Export, Item
 from articles.exchange.wordpress import META, NO_DATE
 from articles.models import Article, Channel, Tag
-from articles.text import whole_second
+from articles.text import local_time, whole_second
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8" ?>
 <rss version="2.0"
@@ -133,7 +132,7 @@ def _dates(item: Item) -> dict[str, str]:
     moment = whole_second(moment)
     return {
         "pubDate": format_datetime(moment.astimezone(UTC)),
-        "wp:post_date": f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S}",
+        "wp:post_date": f"{local_time(moment):%Y-%m-%d %H:%M:%S}",
         "wp:post_date_gmt": _stamp(moment),
     }
 

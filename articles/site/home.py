@@ -87,5 +87,5 @@ def _lead(rows: Sequence[Article]) -> Article | None:
     if not rows:
         return None
     newest = rows[0].out_since
-    fresh = [row for row in rows if row.out_since > newest - LEADS_FOR]
+    fresh = [row for row in rows if newest - row.out_since < LEADS_FOR]
     return next((article for article in fresh if article.covers), rows[0])

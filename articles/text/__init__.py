@@ -78,6 +78,7 @@ from articles.text.times import (
     format_time_briefly as format_time_briefly,
     format_time_exactly as format_time_exactly,
     happens_twice as happens_twice,
+    local_time as local_time,
     offset_name as offset_name,
     resolve as resolve,
     wall_clock as wall_clock,

@@ -9,6 +9,8 @@ from functools import lru_cache
 from django.utils import formats, timezone
 from django.utils.translation import get_language, gettext as _
 
+_LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
+
 
 @dataclass
 class NonexistentTime(Exception):
@@ -51,9 +53,18 @@ def happens_twice(wall: datetime, zone: tzinfo) -> AmbiguousTime | None:
     return None
 
 
+def local_time(moment: datetime) -> datetime:
+    """`moment` in the current time zone, or in UTC on the first or last day of all: some store that as "never"."""
+    try:
+        return timezone.localtime(moment)
+    except OverflowError:
+        return moment.astimezone(UTC)
+
+
 def whole_second(moment: datetime) -> datetime:
     """`moment` for formats without fractions: rounded up, because readers do not have an article before it is live."""
-    return moment.replace(microsecond=0) + timedelta(seconds=bool(moment.microsecond))
+    whole = moment.replace(microsecond=0)
+    return whole if whole in (moment, _LAST) else whole + timedelta(seconds=1)
 
 
 def offset_name(moment: datetime) -> str:
@@ -68,26 +79,26 @@ def offset_name(moment: datetime) -> str:
 
 def zone_label(moment: datetime | None = None) -> str:
     """The current time zone with its offset at `moment` (default: now), such as "Europe/Berlin (UTC+1)"."""
-    zone = timezone.get_current_timezone()
-    offset = offset_name((moment or timezone.now()).astimezone(zone))
-    return offset if str(zone) == "UTC" else f"{zone} ({offset})"
+    local = local_time(moment or timezone.now())
+    offset = offset_name(local)
+    return offset if str(local.tzinfo) == "UTC" else f"{local.tzinfo} ({offset})"
 
 
 def format_time(moment: datetime) -> str:
     """Date, time and UTC offset in the current time zone, for readers."""
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     return _on(_date(local), f"{local:%H:%M} {offset_name(local)}")
 
 
 def format_time_exactly(moment: datetime) -> str:
     """Date, time with seconds and time zone, for editors."""
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     return _on(_date(local), f"{local:%H:%M:%S} {zone_label(moment)}")
 
 
 def format_time_briefly(moment: datetime) -> str:
     """Time with seconds and UTC offset, with the date unless it is today, for lists."""
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     time = f"{local:%H:%M:%S} {offset_name(local)}"
     if local.date() == timezone.localdate():
         return time

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from django.db.models import Choices, TextChoices
-from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import get_language, gettext_lazy as _, pgettext_lazy
 
-from articles.text import happens_twice, offset_name, wall_clock
+from articles.text import happens_twice, local_time, offset_name, wall_clock
 
 
 @lru_cache(typed=True)
@@ -96,7 +95,7 @@ class CalendarEntry:
     @cached_property
     def wall(self) -> datetime:
         """Wall time in the current zone."""
-        return timezone.localtime(self.at)
+        return local_time(self.at)
 
     @property
     def wall_time(self) -> str:

@@ -30,7 +30,7 @@ from articles.desk.time_field import WallTimeInput
 from articles.desk.transitions import may_take, transition_button
 from articles.models import Article, Channel, Image, Text
 from articles.publishing import PAST
-from articles.text import format_time_exactly, wall_clock
+from articles.text import format_time_exactly, local_time, wall_clock
 from articles.workflow import TRANSITIONS, Transition
 from scheduling.database import read_database_clock
 
@@ -136,7 +136,7 @@ def _limits(form: ArticleForm) -> list[str]:
 def _label(transition: Transition, at: datetime | None) -> str:
     if at is None:
         return str(TRANSITIONS[transition].label)
-    local = timezone.localtime(at)
+    local = local_time(at)
     # Translators: a short day such as Tue 24 Nov, in the letters of Django's date filter
     day = formats.date_format(local, _("D j M"))
     moment = _("%(day)s, %(time)s") % {"day": day, "time": wall_clock(local)}

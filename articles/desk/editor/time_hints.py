@@ -21,7 +21,7 @@ from articles.desk.parse import number_or_zero
 from articles.desk.time_field import ZonedTimeField, format_wall, sent_zone, two_times
 from articles.models import Article, status_at
 from articles.publishing import PAST
-from articles.text import format_time_exactly, wall_clock, zone_label
+from articles.text import format_time_exactly, local_time, wall_clock, zone_label
 from scheduling.database import read_database_clock
 
 MAX_HINTS = 3
@@ -105,7 +105,7 @@ def time_in_words(at: datetime | None, now: datetime) -> list[str]:
 
 def sentence(moment: datetime, now: datetime) -> str:
     """Such as "in 14 hours, Tuesday 24 November 07:00 (Europe/Berlin)"."""
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     # Translators: a day such as Tuesday 24 November, in the letters of Django's date filter
     day = formats.date_format(local, _("l j F"))
     words = {

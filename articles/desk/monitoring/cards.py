@@ -27,7 +27,7 @@ from articles.models import (
     named,
     state_at,
 )
-from articles.text import happens_twice, offset_name
+from articles.text import happens_twice, local_time, offset_name
 from scheduling.services import overdue_before
 
 Status = Article.Status
@@ -221,7 +221,7 @@ def _column_of(found: ReaderState) -> Column | None:
 
 def short_time(moment: datetime) -> str:
     """Hour and minute in the current zone, with the date unless it is today; exact where that matters."""
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     text = f"{local:%H:%M:%S}" if local.second else f"{local:%H:%M}"
     if happens_twice(local.replace(tzinfo=None), timezone.get_current_timezone()):
         text += f" {offset_name(local)}"

@@ -56,7 +56,7 @@ def _reading(card: BoardCard, by: Actor) -> Iterator[MenuItem]:
 
 
 def _moving(card: BoardCard, by: Actor, back: str) -> Iterator[MenuItem]:
-    if card.seen is None or card.at != card.seen or card.seen + HOUR <= card.now or not _may_reschedule(card, by):
+    if card.seen is None or card.at != card.seen or card.seen <= card.now - HOUR or not _may_reschedule(card, by):
         return
     later = reverse("desk_monitoring_later", args=[card.key])
     yield MenuItem(_("+1 hour"), "more_time", later, is_post=True, seen=card.seen.isoformat())
