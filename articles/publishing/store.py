@@ -24,6 +24,7 @@ from articles.images import update_uses
 from articles.models import Alert, Article, ImageUse, Update
 from articles.publishing.reconcile import sync_tasks, sync_tasks_of
 from articles.search import index_stored
+from articles.workflow import WAITING
 from scheduling.database import NoTimeZone, OutOfRange, database_now, storable
 from scheduling.exceptions import NaiveTime, TimeOutOfRange
 
@@ -148,11 +149,12 @@ def checked_time(value: datetime) -> datetime:
 def refuse_unstorable_times(article: Article, changed: Collection[str]) -> None:
     """Raise `InvalidSchedule` for a changed time as `checked_time` does, but leave one without a zone to Django.
 
-    Another program may have stored such a time, for which no task is made. A text with one is not approved, as no
-    record would say that it went live; what is live can be taken down, and the time be removed.
+    Another program may have stored such a time, for which no task is made. A text with one is neither approved nor
+    scheduled, as no record would say that it went live; what is live can be taken down, and the time be removed.
     """
-    is_approved = "status" in changed and article.is_waiting
-    for name in TIMES if is_approved else TIMES.intersection(changed):
+    is_scheduled = article.status in WAITING and article.publish_at is not None
+    is_new = is_scheduled and {"status", "publish_at"}.intersection(changed)
+    for name in TIMES if is_new else TIMES.intersection(changed):
         value = getattr(article, name)
         if isinstance(value, datetime) and is_aware(value):
             checked_time(value)

@@ -19,7 +19,7 @@ from articles.publishing.holds import held
 from articles.publishing.review_locks import end_soft_lock
 from articles.publishing.revisions import adopt, under_review
 from articles.publishing.run_review import review_text, review_text_again as review_text_again
-from articles.publishing.store import store_update
+from articles.publishing.store import checked_time, store_update
 from articles.publishing.transitions import Actor, TransitionContext, lock, performs, set_target_status, transition
 from articles.workflow import Transition
 from scheduling.database import retried
@@ -171,6 +171,8 @@ def record_review(subject: Article | Update, context: TransitionContext, revisio
 def _approve_update(update: Update, context: TransitionContext) -> None:
     """The text waits for its time or release if the article is live; otherwise it replaces the article's text."""
     article = update.article
+    if update.publish_at is not None:
+        checked_time(update.publish_at)  # as `refuse_unstorable_times` does for an article
     update.approved, update.draft, update.status = update.draft, None, Status.DRAFT
     waits = update.publish_at is not None or article.is_out_at(context.now)
     if not waits and not held([article.pk], ReleaseMember.Action.UPDATE):

@@ -6,7 +6,7 @@ A time up to a minute past is "now"; `publish`, and `at_once` by a user who may 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -26,7 +26,6 @@ from scheduling.database import read_database_clock
 from tests.articles.factories import (
     APPROVED,
     EARLY,
-    approve,
     make_article,
     make_channel,
     make_editor,
@@ -118,30 +117,6 @@ def test_both_formats_of_a_span_say_the_same(desk: APIClient, shift: str) -> Non
 def test_an_endless_span_is_refused(desk: APIClient) -> None:
     for shift in ("999999999999:00:00", "P999999999D", "P99999999999999999999D", "-999999:00:00"):
         assert move(desk, waiting(), shift=shift).status_code == 400
-
-
-@pytest.mark.parametrize("year", [500, 9999])
-def test_a_text_with_a_time_for_which_no_task_is_made_is_not_approved(year: int) -> None:
-    """Another program has stored it. Readers would see the text by the clock, and no record would say so."""
-    article = make_article(status=Status.MANUAL_REVIEW)
-    Article.objects.filter(pk=article.pk).update(publish_at=datetime(year, 12, 31, 12, tzinfo=UTC))
-    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
-        approve(article)
-    assert Article.objects.get().status == Status.MANUAL_REVIEW
-
-
-def test_what_another_program_gave_such_times_can_be_taken_down_and_corrected() -> None:
-    editor, early, late = make_editor(), datetime(500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 12, tzinfo=UTC)
-    live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
-    to_come = make_article(status=APPROVED, publish_at=soon(hours=2))
-    Article.objects.filter(pk=live.pk).update(publish_at=early)
-    Article.objects.update(embargo_until=early, unpublish_at=late)
-    publishing.unpublish(live, by=editor)
-    publishing.unschedule(to_come, by=editor)
-    publishing.set_embargo(to_come, until=None, by=editor)
-    publishing.edit(to_come, by=editor, changes={"unpublish_at": None})
-    publishing.schedule(to_come, publish_at=soon(hours=1), by=editor)
-    assert [*Article.objects.order_by("pk").values_list("status", flat=True)] == [Status.UNPUBLISHED, APPROVED]
 
 
 def test_what_cannot_be_moved_is_named_and_nothing_is_moved(desk: APIClient) -> None:

@@ -1,0 +1,117 @@
+"""Times that no task can have, such as "never", which another program has stored: each is shown, and can be removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from articles import publishing, releases
+from articles.desk.confirmation import CONFIRMED
+from articles.exceptions import InvalidSchedule
+from articles.models import Article, Preferences, Update
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+
+pytestmark = pytest.mark.django_db
+
+Status = Article.Status
+
+NEVER, ALWAYS = (end.replace(tzinfo=UTC) for end in (datetime.max, datetime.min))
+TIMES = ("publish_at", "embargo_until", "unpublish_at")
+
+
+@pytest.fixture
+def alice() -> User:
+    return make_editor()
+
+
+def at_desk(user: User, zone: str) -> Client:
+    Preferences.objects.create(user=user, language="en", time_zone=zone)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.mark.parametrize("year", [500, 9999])
+def test_a_text_with_a_time_for_which_no_task_is_made_is_not_approved(year: int) -> None:
+    """Another program has stored it. Readers would see the text by the clock, and no record would say so."""
+    article = make_article(status=Status.MANUAL_REVIEW)
+    Article.objects.filter(pk=article.pk).update(publish_at=datetime(year, 12, 31, 12, tzinfo=UTC))
+    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
+        approve(article)
+    assert Article.objects.get().status == Status.MANUAL_REVIEW
+
+
+def test_what_another_program_gave_such_times_can_be_taken_down_and_corrected() -> None:
+    editor, early, late = make_editor(), datetime(500, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 12, tzinfo=UTC)
+    live = make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    to_come = make_article(status=APPROVED, publish_at=soon(hours=2))
+    Article.objects.filter(pk=live.pk).update(publish_at=early)
+    Article.objects.update(embargo_until=early, unpublish_at=late)
+    publishing.unpublish(live, by=editor)
+    publishing.unschedule(to_come, by=editor)
+    publishing.set_embargo(to_come, until=None, by=editor)
+    publishing.edit(to_come, by=editor, changes={"unpublish_at": None})
+    publishing.schedule(to_come, publish_at=soon(hours=1), by=editor)
+    assert [*Article.objects.order_by("pk").values_list("status", flat=True)] == [Status.UNPUBLISHED, APPROVED]
+
+
+def test_an_update_with_such_a_time_is_not_approved(alice: User) -> None:
+    article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    publishing.edit(article, by=alice, changes={"title": "New"})
+    publishing.submit(article, by=alice)
+    Update.objects.update(publish_at=datetime(500, 1, 1, tzinfo=UTC))
+    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
+        approve(Article.objects.get())
+    assert Update.objects.get().approved is None
+
+
+def test_an_article_with_such_an_embargo_is_approved_but_not_scheduled(alice: User) -> None:
+    article = make_article(status=Status.MANUAL_REVIEW)
+    Article.objects.update(embargo_until=datetime(500, 1, 1, tzinfo=UTC))
+    approve(article)
+    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
+        publishing.schedule(article, publish_at=soon(hours=1), by=alice)
+    publishing.set_embargo(article, until=None, by=alice)
+    publishing.schedule(article, publish_at=soon(hours=1), by=alice)
+
+
+def test_a_release_is_rolled_back_although_a_member_has_such_a_time(alice: User) -> None:
+    members = [make_article(title, status=APPROVED) for title in ("Budget", "Reactions")]
+    release = make_release(*members, by=alice)
+    releases.publish_release_now(release, by=alice)
+    Article.objects.filter(pk=members[0].pk).update(unpublish_at=NEVER)
+    releases.roll_back_release(release, by=alice)
+    assert {*Article.objects.values_list("status", "publish_at")} == {(APPROVED, None)}
+
+
+@pytest.mark.parametrize("moment", [NEVER, ALWAYS], ids=["never", "always"])
+@pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York"])
+def test_every_screen_shows_them_in_every_zone(alice: User, zone: str, moment: datetime) -> None:
+    """In UTC, where the zone of the user has no such day."""
+    desk = at_desk(alice, zone)
+    for status in (Status.PUBLISHED, APPROVED, Status.DRAFT):
+        for name in TIMES:
+            article = make_article(f"{name} {status}", status=status, publish_at=soon(hours=-1))
+            Article.objects.filter(pk=article.pk).update(**{name: moment})
+    forms = [f"/admin/articles/article/{pk}/change/" for pk in Article.objects.values_list("pk", flat=True)]
+    lists = ("articles/article/", "", "desk/monitoring/", "desk/next/", "calendar/", "articles/queuedarticle/")
+    readers = ("/", "/latest/", "/feed/", "/sitemap.xml", "/api/v1/articles/", "/api/v1/desk/articles/")
+    for address in (*forms, *(f"/admin/{name}" for name in lists), *readers):
+        assert (address, desk.get(address).status_code) == (address, 200)
+
+
+def test_the_form_names_such_a_time_and_takes_the_article_down_without_it(alice: User) -> None:
+    desk, article = at_desk(alice, "Asia/Shanghai"), make_article(status=Status.PUBLISHED, publish_at=soon(hours=-1))
+    Article.objects.update(unpublish_at=NEVER)
+    address = f"/admin/articles/article/{article.pk}/change/"
+    form = desk.get(address).context["adminform"].form
+    sent = {field.name: field.value() for field in form if field.value()} | {"_step_unpublish": CONFIRMED}
+    names = ("unpublish_at", "unpublish_at_which", "unpublish_at_zone")
+    sent |= zip(names, form.fields["unpublish_at"].widget.decompress(NEVER), strict=True)
+    refused = desk.post(address, sent).context["adminform"].form
+    assert "outside the years 1000 to 9999" in refused.errors["unpublish_at"][0]
+    assert desk.post(address, sent | {"unpublish_at": ""}).status_code == 302
+    assert Article.objects.get().status == Status.UNPUBLISHED
