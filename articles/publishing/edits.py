@@ -227,11 +227,14 @@ def _write(
 ) -> None:
     text = {name: value for name, value in changes.items() if name in Text.NAMES}
     others = {name: value for name, value in changes.items() if name not in Text.NAMES}
+    others |= {name: checked_time(others[name]) for name in TIMES & others.keys() if others[name] is not None}
+    # A program may send all fields, also those that it leaves as they are.
+    others = {name: value for name, value in others.items() if value != getattr(article, name)}
     now = _check_times(article, others, by, found)
     old = newest(article).text
-    if not correction and old.changed(text) == old and all(getattr(article, name) == others[name] for name in others):
-        store_article(article)  # which only brings its tasks in line
-        return  # a program that sends all fields may do that: there is nothing to record
+    if not (correction or others) and old.changed(text) == old:
+        store_article(article)  # which only brings its tasks in line: there is nothing to record
+        return
     # Only a changed time can show the article to readers, so only then the commit is measured.
     dated = nullcontext() if now is None else dated_by_commit(article, now)
     with dated, recorded(Action.EDIT, article, by=by) as notes:
@@ -269,8 +272,7 @@ def _write_text(
         raise WrongState(_("The article is retracted; undo the retraction first."))
     revision = Revision.objects.add(article, text, author=by, note=note, correction=correction)
     notes.revision = revision.number
-    # A program may send fields that stay as they were, too.
-    notes.details["changed"] += sorted(text.differences(old).intersection(changes))
+    notes.details["changed"] += sorted(text.differences(old))
     if article.status in Article.Status.passed():
         _write_update(article, revision, notes)
     else:
@@ -317,13 +319,10 @@ def _refuse_form(changes: Mapping[str, Any]) -> None:
 
 
 def _check_times(article: Article, changes: Mapping[str, Any], by: Actor, found: Settled) -> datetime | None:
-    """Raise `InvalidSchedule` and so on for times among `changes`; the time of the database if there are any."""
+    """Raise `WrongState` and so on for new times among `changes`; the time of the database if there are any."""
     times = {name: changes[name] for name in TIMES & changes.keys()}
     if not times:
         return None
-    for value in times.values():
-        if value is not None:
-            checked_time(value)
     # Before the approval a time is part of what a reviewer decides about; afterwards it needs the permission to
     # schedule.
     if article.status not in Article.Status.unapproved():
@@ -337,8 +336,8 @@ def _check_times(article: Article, changes: Mapping[str, Any], by: Actor, found:
     end_before_next_change(article, now)
     if times.get("publish_at") is not None and found.hold is not None:
         refuse_held(Transition.SCHEDULE, [article.pk])
-    if times.get("embargo_until", article.embargo_until) != article.embargo_until:
+    if "embargo_until" in times:
         require(TRANSITIONS[Transition.SET_EMBARGO].permission, by)
         refuse_impossible(Transition.SET_EMBARGO, current)
-    refuse_past_times({name: value for name, value in times.items() if value != getattr(article, name)}, now)
+    refuse_past_times(times, now)
     return now

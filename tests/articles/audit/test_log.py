@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -29,7 +30,7 @@ from articles.models.audit import AppendOnly
 from articles.publishing.previews import make_preview_link
 from scheduling.models import TaskInfo
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
-from tests.articles.image_files import make_image
+from tests.articles.image_files import make_image, shown
 from tests.conftest import Manage
 
 pytestmark = pytest.mark.django_db
@@ -107,11 +108,38 @@ def test_what_is_sent_and_stays_as_it_was_is_not_recorded_as_changed() -> None:
     assert TaskInfo.objects.count() == 1, "it repairs the tasks"
 
 
-def test_a_chosen_cover_is_recorded_with_how_it_is_chosen() -> None:
+def test_a_cover_is_recorded_with_what_has_changed_it() -> None:
     article, editor = make_article(), make_editor()
     image = make_image(editor, "A ship")
     publishing.edit(article, by=editor, changes={"cover_mode": CoverMode.ONE, "cover": [str(image.pk)]})
     assert latest().details["changed"] == ["cover", "cover_mode"]
+    publishing.edit(article, by=editor, changes={"cover_mode": CoverMode.NONE})
+    assert latest().details["changed"] == ["cover", "cover_mode"]
+    publishing.edit(article, by=editor, changes={"body": shown(image), "cover_mode": CoverMode.AUTO})
+    assert latest().details["changed"] == ["body", "cover", "cover_mode"]
+
+
+def test_a_time_that_occurs_twice_is_recorded_once() -> None:
+    """Python says of two such times of a zone that neither equals the other's instant."""
+    article, editor = make_article(), make_editor()
+    second = datetime(2030, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1)
+    publishing.edit(article, by=editor, changes={"unpublish_at": second})
+    entries = AuditEntry.objects.count()
+    publishing.edit(article, by=editor, changes={"unpublish_at": second})
+    assert AuditEntry.objects.count() == entries
+
+
+@pytest.mark.parametrize("hours", [-1, 1], ids=["live", "approved"])
+def test_a_program_may_send_times_as_they_are(hours: int) -> None:
+    """It needs no permission to set them, nor a status in which they may be set."""
+    writer = make_user("writer", "change_article", "view_article", "edit_any_article")
+    article, client = make_article(status=APPROVED, publish_at=soon(hours=hours)), APIClient()
+    client.force_authenticate(writer)
+    address = f"/api/v1/desk/articles/{article.pk}/"
+    found = client.get(address).json()
+    sent = {name: found[name] for name in ("publish_at", "embargo_until", "unpublish_at")} | {"title": "Bridge closes"}
+    assert client.patch(address, sent, format="json").status_code == 200
+    assert latest().details["changed"] == ["title"]
 
 
 def test_one_entry_for_one_deed() -> None:
