@@ -52,7 +52,7 @@ from articles.desk.transitions import (
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
 from articles.models import Article, SubmittedForm, named_among_all
-from articles.pages import newest_text
+from articles.pages import newest_number, newest_text
 from articles.permissions import EDIT_ANY, allows
 from articles.publishing import Actor
 from articles.workflow import Transition
@@ -127,8 +127,8 @@ class ArticleAdmin(  # type: ignore[misc]
 
     def get_form(self, request: HttpRequest, obj: Article | None = None, change: bool = False, **options: Any) -> Any:
         """The form, with the error raised by `articles.publishing`, if any."""
-        fields = options.setdefault("fields", flatten_fieldsets(self.get_fieldsets(request, obj)))
-        form: Any = super().get_form(request, obj, change=change, **options)
+        fields = options.pop("fields", None) or flatten_fieldsets(self.get_fieldsets(request, obj))
+        form: Any = super().get_form(request, obj, change=change, fields=fields, **options)
         form.refusal = getattr(request, "refusal", None)
         form.restored = restored_draft(request, obj)
         for name in set(TIME_FIELDS).difference(fields):
@@ -239,6 +239,10 @@ class ArticleAdmin(  # type: ignore[misc]
         now = read_database_clock()
         sentences = (saved, state(obj, now), state_of_update(obj, now))
         self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
+        note = form.cleaned_data.get("note")
+        if change and note and newest_number(obj) == form["base"].initial:
+            text = _("The note was not saved, as the text is unchanged: %(note)s")
+            self.message_user(request, text % {"note": note}, messages.WARNING)
         if tags := form.taken_out():
             text = _("Removed from the text, because browsers might run it: %(tags)s")
             shown = gettext(", ").join(f"<{tag}>" for tag in tags)

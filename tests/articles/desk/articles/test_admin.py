@@ -359,6 +359,14 @@ def test_an_update_goes_its_way_by_its_buttons(desk: Client) -> None:
     assert Article.objects.values_list("title", "corrections__note").get() == ("Newer", "It was old.")
 
 
+def test_a_note_without_a_change_is_given_back(desk: Client) -> None:
+    article = make_article("Old")
+    page = press(desk, article, "_save", note="The mayor called")
+    assert "The note was not saved, as the text is unchanged: The mayor called" in unescape(page.text)
+    page = press(desk, article, "_save", note="The mayor called", title="New")
+    assert "The note was not saved" not in page.text
+
+
 def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1), published_at=soon(hours=-1))
     page = press(desk, article, Transition.SUBMIT)
