@@ -101,14 +101,13 @@ def test_an_article_whose_time_to_be_unpublished_is_past_is_held(restore: Restor
 def test_fronts_and_alerts_that_were_to_come_since_the_backup_are_held(restore: Restore, choice: PastDue) -> None:
     story = make_article("Live", status=Status.PUBLISHED, publish_at=soon(hours=-9))
     seen, since = (make_front(story, live_from=soon(hours=hours)) for hours in (-3, -1))
-    next_minute = read_database_clock().replace(second=0, microsecond=0) + timedelta(minutes=1)
-    later = make_front(story, live_from=next_minute)
+    now = read_database_clock()
+    make_front(story, live_from=now.replace(second=0, microsecond=0) + timedelta(minutes=1))
     alert = Alert.objects.create(article=story, text="Breaking", starts_at=soon(minutes=-5))
     verb = {PastDue.HOLD: "held", PastDue.PUBLISH: "published", PastDue.RESCHEDULE: "rescheduled"}[choice]
     assert restore(choice) == [f"{verb} front {since.pk}", f"{verb} alert {alert.pk}"]
-    now = read_database_clock()
     live = since if choice == PastDue.PUBLISH else seen
-    assert FrontVersion.objects.live(now).exclude(pk=later.pk).get() == live
+    assert FrontVersion.objects.live(now).get() == live  # not at present, as the minute may have ended
     assert Alert.objects.shown(now).exists() == (choice == PastDue.PUBLISH)
 
 
