@@ -52,7 +52,7 @@ from articles.desk.transitions import (
 )
 from articles.exceptions import ArticleError, EditConflict, RevisionChanged, StageChanged
 from articles.models import Article, SubmittedForm, named_among_all
-from articles.pages import newest_number, newest_text
+from articles.pages import newest_text
 from articles.permissions import EDIT_ANY, allows
 from articles.publishing import Actor
 from articles.workflow import Transition
@@ -178,7 +178,7 @@ class ArticleAdmin(  # type: ignore[misc]
         Before the transaction, as hosts may take their time.
         """
         body = request.POST.get("body", "")
-        if not publishing.images_to_copy(body):
+        if not (body and publishing.images_to_copy(body)):
             return
         article = self.get_object(request, object_id) if object_id else None
         is_gone = article is None and object_id is not None
@@ -239,8 +239,8 @@ class ArticleAdmin(  # type: ignore[misc]
         now = read_database_clock()
         sentences = (saved, state(obj, now), state_of_update(obj, now))
         self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
-        note = form.cleaned_data.get("note")
-        if change and note and newest_number(obj) == form["base"].initial:
+        note, seen = form.cleaned_data.get("note"), form["base"].initial
+        if change and note and not obj.revisions.filter(number__gt=seen, note=note).exists():
             text = _("The note was not saved, as the text is unchanged: %(note)s")
             self.message_user(request, text % {"note": note}, messages.WARNING)
         if tags := form.taken_out():

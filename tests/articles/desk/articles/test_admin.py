@@ -363,6 +363,8 @@ def test_a_note_without_a_change_is_given_back(desk: Client) -> None:
     article = make_article("Old")
     page = press(desk, article, "_save", note="The mayor called")
     assert "The note was not saved, as the text is unchanged: The mayor called" in unescape(page.text)
+    page = press(desk, article, Transition.SUBMIT, note="The mayor called", publish_at=wall(soon(hours=5)))
+    assert "The note was not saved" in page.text, "the revision of the time has a note of its own"
     page = press(desk, article, "_save", note="The mayor called", title="New")
     assert "The note was not saved" not in page.text
 
