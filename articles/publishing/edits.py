@@ -241,7 +241,8 @@ def _write(
         old_author = article.author_id
         for name, value in others.items():
             setattr(article, name, value)
-        refuse_empty_span(article)
+        if TIMES & others.keys():
+            refuse_empty_span(article)
         notes.details["changed"] = sorted(article.changed_fields())
         if written_by:
             notes.details["written_by"] = sorted(written_by)

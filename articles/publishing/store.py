@@ -149,12 +149,11 @@ def checked_time(value: datetime) -> datetime:
 def refuse_unstorable_times(article: Article, changed: Collection[str]) -> None:
     """Raise `InvalidSchedule` for a changed time as `checked_time` does, but leave one without a zone to Django.
 
-    Another program may have stored such a time, for which no task is made. A text with one is neither approved nor
-    scheduled, as no record would say that it went live; what is live can be taken down, and the time be removed.
+    Another program may have stored such a time to go live, for which no task is made. A text with one is not approved,
+    as no record would say that it went live; what is live can be taken down, and the time be removed.
     """
-    is_scheduled = article.status in WAITING and article.publish_at is not None
-    is_new = is_scheduled and {"status", "publish_at"}.intersection(changed)
-    for name in TIMES if is_new else TIMES.intersection(changed):
+    is_approved = "status" in changed and article.status in WAITING
+    for name in TIMES.intersection({*changed, "publish_at"} if is_approved else changed):
         value = getattr(article, name)
         if isinstance(value, datetime) and is_aware(value):
             checked_time(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +13,8 @@ from articles import publishing, releases
 from articles.desk.confirmation import CONFIRMED
 from articles.exceptions import InvalidSchedule
 from articles.models import Article, Preferences, Update
-from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, soon
+from scheduling.database import read_database_clock
+from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, publish_tasks, soon
 
 pytestmark = pytest.mark.django_db
 
@@ -68,14 +70,14 @@ def test_an_update_with_such_a_time_is_not_approved(alice: User) -> None:
     assert Update.objects.get().approved is None
 
 
-def test_an_article_with_such_an_embargo_is_approved_but_not_scheduled(alice: User) -> None:
+def test_an_article_that_never_ends_is_approved_scheduled_and_edited(alice: User) -> None:
     article = make_article(status=Status.MANUAL_REVIEW)
-    Article.objects.update(embargo_until=datetime(500, 1, 1, tzinfo=UTC))
+    Article.objects.update(embargo_until=datetime(500, 1, 1, tzinfo=UTC), unpublish_at=NEVER)
     approve(article)
-    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
-        publishing.schedule(article, publish_at=soon(hours=1), by=alice)
-    publishing.set_embargo(article, until=None, by=alice)
-    publishing.schedule(article, publish_at=soon(hours=1), by=alice)
+    publishing.schedule(article, publish_at=(due := soon(hours=1)), by=alice)
+    assert publish_tasks(article) == [due]
+    Article.objects.update(unpublish_at=ALWAYS)
+    publishing.edit(article, by=alice, changes={"author": alice})
 
 
 def test_a_release_is_rolled_back_although_a_member_has_such_a_time(alice: User) -> None:
@@ -89,17 +91,20 @@ def test_a_release_is_rolled_back_although_a_member_has_such_a_time(alice: User)
 
 @pytest.mark.parametrize("moment", [NEVER, ALWAYS], ids=["never", "always"])
 @pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York"])
-def test_every_screen_shows_them_in_every_zone(alice: User, zone: str, moment: datetime) -> None:
-    """In UTC, where the zone of the user has no such day."""
-    desk = at_desk(alice, zone)
+def test_every_page_shows_them_in_every_zone(alice: User, zone: str, moment: datetime, settings: Any) -> None:
+    """In UTC, where the zone of the user or the site has no such day."""
+    desk, settings.TIME_ZONE = at_desk(alice, zone), zone
     for status in (Status.PUBLISHED, APPROVED, Status.DRAFT):
         for name in TIMES:
             article = make_article(f"{name} {status}", status=status, publish_at=soon(hours=-1))
             Article.objects.filter(pk=article.pk).update(**{name: moment})
-    forms = [f"/admin/articles/article/{pk}/change/" for pk in Article.objects.values_list("pk", flat=True)]
-    lists = ("articles/article/", "", "desk/monitoring/", "desk/next/", "calendar/", "articles/queuedarticle/")
-    readers = ("/", "/latest/", "/feed/", "/sitemap.xml", "/api/v1/articles/", "/api/v1/desk/articles/")
-    for address in (*forms, *(f"/admin/{name}" for name in lists), *readers):
+    forms, found = ("change", "preview", "state"), Article.objects.values_list("pk", flat=True)
+    lists = ("", "articles/article/", "articles/queuedarticle/", "desk/monitoring/", "desk/next/", "calendar/")
+    desks = [*lists, *(f"articles/article/{pk}/{name}/" for pk in found for name in forms)]
+    pages = [article.get_absolute_url() for article in Article.objects.live(read_database_clock())]
+    assert pages
+    feeds = ("latest/", "search/?q=publish", "feed/", "sitemap.xml", "api/v1/articles/", "api/v1/desk/articles/")
+    for address in ("/", *pages, *(f"/{name}" for name in feeds), *(f"/admin/{name}" for name in desks)):
         assert (address, desk.get(address).status_code) == (address, 200)
 
 
