@@ -12,6 +12,7 @@ from articles.pages.article import (
 from articles.pages.card import (
     byline as byline,
     card as card,
+    epoch as epoch,
     front_card as front_card,
     timed as timed,
 )

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
-from django.utils import timezone
 from django.utils.translation import get_language, gettext as _
 
 from articles.addresses import page_address
 from articles.fronts import ShownCard, ShownLink
 from articles.images import markup
 from articles.models import Article, Channel, Image
-from articles.text import format_time, language_of, whole_second
+from articles.text import format_time, language_of, local_time, whole_second
 
 
 def card(
@@ -64,7 +63,7 @@ def front_card(shown: ShownCard, *, level: int, look: str = "", sizes: str = "",
 
 def _opening(article: Article | None, headline: str, look: str, *, is_covered: bool) -> str:
     classes = " ".join(filter(None, ("card", look, "covered" if is_covered else "")))
-    of_article = f' data-id="{article.pk}" data-time="{_exact(article)}"' if article else ""
+    of_article = f' data-id="{article.pk}" data-time="{epoch(article.goes_live_at)}"' if article else ""
     return f'<article class="{classes}"{of_article} lang="{language_of(headline)}">'
 
 
@@ -105,7 +104,7 @@ def kicker_of(channel: Channel) -> str:
 
 def timed(moment: datetime) -> str:
     """A <time> element; HTML has no microseconds."""
-    exact = timezone.localtime(whole_second(moment)).isoformat()
+    exact = local_time(whole_second(moment)).isoformat()
     return f'<time datetime="{exact}">{escape(format_time(moment))}</time>'
 
 
@@ -127,7 +126,6 @@ def _cover(covers: Sequence[Image], address: str, sizes: str, *, is_lead: bool, 
     return f"<a {attributes}>{''.join(images)}</a>"
 
 
-def _exact(article: Article) -> str:
-    """Seconds since 1970 with microseconds."""
-    moment = article.goes_live_at
+def epoch(moment: datetime | None) -> str:
+    """Seconds since 1970 with microseconds; empty without a time."""
     return f"{int(moment.timestamp())}.{moment.microsecond:06}" if moment else ""

@@ -40,6 +40,9 @@ def timed(moment: datetime) -> SafeString:
     return mark_safe(pages.timed(moment))  # noqa: S308 (escaped there)
 
 
+register.filter(pages.epoch)
+
+
 @register.simple_tag
 def card(article: Article, **look: Any) -> SafeString:
     """An article in a list, see `articles.pages.card`."""

@@ -33,7 +33,7 @@ def resolve(wall: datetime, zone: tzinfo, *, second: bool | None = None) -> date
     `second` chooses the occurrence of an ambiguous time. Raises `NonexistentTime`, `AmbiguousTime`, and `OverflowError`
     at the ends of the calendar.
     """
-    early, late = (wall.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    early, late = wall.replace(tzinfo=zone, fold=0), wall.replace(tzinfo=zone, fold=1)
     if early.utcoffset() != late.utcoffset():
         if not _exists(early):
             raise NonexistentTime(early.astimezone(UTC).astimezone(zone))
