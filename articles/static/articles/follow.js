@@ -13,6 +13,7 @@
 
     const HOUR = 3_600_000; // timers end within days; a page that is open for longer asks once an hour
     const HELD = 500;
+    const TIMEOUT = 30_000; // of a request
     const RETRY = [2_000, 60_000]; // milliseconds, first and longest, while the server does not answer
     const page = document.getElementById("follow");
     let shown = JSON.parse(page.textContent);
@@ -91,7 +92,7 @@
     const ask = async () => {
         const address = new URL(shown.url, location.href);
         address.searchParams.set("follow", shown.version);
-        const response = await fetch(address, { cache: "no-store", redirect: "error" });
+        const response = await fetch(address, { cache: "no-store", redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
         if (!response.ok) throw new Error(response.status);
         const now = performance.now();
         if (response.status === 204) {

@@ -3,6 +3,7 @@
 (() => {
     const INTERVAL = 1000; // milliseconds
     const MAX_INTERVAL = 30000;
+    const TIMEOUT = 30000; // of a request
     const INITIAL_SIZE = 6;
     const strip = document.querySelector("[data-latest]");
     const announcer = strip.querySelector("[role=status]");
@@ -52,7 +53,7 @@
     const poll = async () => {
         const mine = ++asked;
         const headers = version ? { "If-None-Match": version } : {};
-        const response = await fetch(strip.dataset.latest, { headers, cache: "no-store" });
+        const response = await fetch(strip.dataset.latest, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT) });
         if (response.status === 304) return;
         if (!response.ok) throw new Error(response.status);
         const html = await response.text();

@@ -3,6 +3,7 @@
 // the next request repeats: the response is 204 if nothing has changed.
 (() => {
     const INTERVAL = 5000;
+    const TIMEOUT = 30000; // of a request
     const AFTER_DUE = 400; // workers publish within milliseconds
     const root = document.querySelector("[data-source]");
     const region = document.querySelector("[data-live-region]");
@@ -104,7 +105,7 @@
         const address = source();
         isDueNow = false;
         // A redirect leads to the log-in page: as an error, the page says that the connection is lost.
-        const response = await fetch(address, { cache: "no-store", redirect: "error" });
+        const response = await fetch(address, { cache: "no-store", redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
         if (!response.ok) throw new Error(response.status);
         if (response.status === 204) return;
         const template = document.createElement("template");

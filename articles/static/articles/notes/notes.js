@@ -295,7 +295,7 @@ const send = async (submitter) => {
     const { code, message } = answer || {};
     if (code === "signed_out") return reportSignedOut();
     report(message || config.texts.failed);
-    if (code === "note_gone") refresh();
+    if (code === "note_gone") setTimeout(refresh); // once this one has ended
 };
 
 form.addEventListener("submit", async (event) => {
