@@ -7,14 +7,14 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import Case, Exists, ExpressionWrapper, F, OuterRef, Q, Value, When
-from django.db.models.functions import Cast, Coalesce, Greatest
+from django.db.models.functions import Cast, Coalesce, Greatest, Least
 from django.utils.translation import gettext_lazy as _
 
 from articles.limits import ALERT_LENGTH
 from articles.models.article import Article, Instant
 from articles.models.proposed_change import ProposedChange
 from articles.text import one_line
-from scheduling.database import among
+from scheduling.database import LATEST, among
 
 DURATION = timedelta(minutes=20)
 """How long a banner is shown unless the newsroom says otherwise: banners without an end are forgotten."""
@@ -37,9 +37,12 @@ class AlertQuerySet(models.QuerySet["Alert"]):
     """Queries for alerts, which are about articles that readers may not see yet."""
 
     def timed(self) -> Self:
-        """With `begins` and `ends`, as the times of their articles are now; None without such times."""
+        """With `begins` and `ends`, as the times of their articles are now; None without such times.
+
+        One of the last day of all begins with that day: for its end there would be no time, and no page without it.
+        """
         with_article = F("article__goes_live_at")
-        begins = Greatest(Coalesce("starts_at", with_article), with_article)
+        begins = Least(Greatest(Coalesce("starts_at", with_article), with_article), Value(LATEST))
         ends = ExpressionWrapper(F("begins") + F("lasts"), output_field=models.DateTimeField())
         return self.annotate(begins=begins).annotate(ends=ends)
 
@@ -142,7 +145,7 @@ class Alert(models.Model):
     def begins_at(self) -> datetime | None:
         """From when readers see it; None while its article has no time."""
         article = self.article.goes_live_at
-        return None if article is None else max(article, self.starts_at or article)
+        return None if article is None else min(max(article, self.starts_at or article), LATEST)
 
     @property
     def ends_at(self) -> datetime | None:

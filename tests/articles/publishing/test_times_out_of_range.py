@@ -12,7 +12,7 @@ from django.test import Client
 from articles import publishing, releases
 from articles.desk.confirmation import CONFIRMED
 from articles.exceptions import InvalidSchedule
-from articles.models import Article, Preferences, Update
+from articles.models import Alert, Article, Preferences, Update
 from scheduling.database import read_database_clock
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_release, publish_tasks, soon
 
@@ -98,6 +98,7 @@ def test_every_page_shows_them_in_every_zone(alice: User, zone: str, moment: dat
         for name in TIMES:
             article = make_article(f"{name} {status}", status=status, publish_at=soon(hours=-1))
             Article.objects.filter(pk=article.pk).update(**{name: moment})
+            Alert.objects.create(article=article, text="Breaking")
     forms, found = ("change", "preview", "state"), Article.objects.values_list("pk", flat=True)
     lists = ("", "articles/article/", "articles/queuedarticle/", "desk/monitoring/", "desk/next/", "calendar/")
     desks = [*lists, *(f"articles/article/{pk}/{name}/" for pk in found for name in forms)]
