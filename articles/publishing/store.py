@@ -150,10 +150,11 @@ def refuse_unstorable_times(article: Article, changed: Collection[str]) -> None:
     """Raise `InvalidSchedule` for a changed time as `checked_time` does, but leave one without a zone to Django.
 
     Another program may have stored such a time to go live, for which no task is made. A text with one is not approved,
-    as no record would say that it went live; what is live can be taken down, and the time be removed.
+    nor its embargo lifted, as no record would say that it went live; what is live can be taken down, and the time be
+    removed.
     """
-    is_approved = "status" in changed and article.status in WAITING
-    for name in TIMES.intersection({*changed, "publish_at"} if is_approved else changed):
+    decides = article.status in WAITING and {"status", *TIMES}.intersection(changed)
+    for name in TIMES.intersection({*changed, "publish_at"} if decides else changed):
         value = getattr(article, name)
         if isinstance(value, datetime) and is_aware(value):
             checked_time(value)
