@@ -231,6 +231,8 @@ class ArticleAdmin(  # type: ignore[misc]
 
     def save_model(self, request: HttpRequest, obj: Article, form: ArticleForm, change: bool) -> None:  # type: ignore[override]
         """Apply the form, and say what was done."""
+        note = form.cleaned_data.get("note") if change else ""
+        last = obj.revisions.order_by("number").last() if note else None
         publishing.apply_form(obj, _sent(request, form), by=request.user, confirmed=is_confirmed(request))
         if Transition.SUBMIT in pressed(request) and (lacks := lacking(draft_of(obj))):
             text = _("Submitted without: %(fields)s. Add these before it is approved.")
@@ -239,8 +241,7 @@ class ArticleAdmin(  # type: ignore[misc]
         now = read_database_clock()
         sentences = (saved, state(obj, now), state_of_update(obj, now))
         self.message_user(request, " ".join(filter(None, sentences)), messages.INFO)
-        note, seen = form.cleaned_data.get("note"), form["base"].initial
-        if change and note and not obj.revisions.filter(number__gt=seen, note=note).exists():
+        if last and not obj.revisions.filter(number__gt=last.number, note=note).exists():
             text = _("The note was not saved, as the text is unchanged: %(note)s")
             self.message_user(request, text % {"note": note}, messages.WARNING)
         if tags := form.taken_out():

@@ -367,6 +367,8 @@ def test_a_note_without_a_change_is_given_back(desk: Client) -> None:
     assert "The note was not saved" in page.text, "the revision of the time has a note of its own"
     page = press(desk, article, "_save", note="The mayor called", title="New")
     assert "The note was not saved" not in page.text
+    page = press(desk, article, "_save", note="The mayor called", title="New")
+    assert "The note was not saved" in page.text
 
 
 def test_a_correction_can_be_submitted_with_the_save_that_writes_it(desk: Client) -> None:
