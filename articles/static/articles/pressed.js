@@ -21,6 +21,6 @@
     addEventListener("pointerdown", ({ pointerId, button, target }) => button !== 2 && begin(pointerId, target), true);
     for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, ({ pointerId }) => end(pointerId), true);
     addEventListener("pointermove", ({ pointerId, buttons }) => !buttons && presses.has(pointerId) && end(pointerId), true);
-    addEventListener("keydown", ({ code, target }) => code === "Space" && target.matches?.(PRESSED_BY_SPACE) && begin(code, target), true);
-    addEventListener("keyup", ({ code }) => code === "Space" && end(code), true);
+    addEventListener("keydown", ({ key, target }) => key === " " && target.matches?.(PRESSED_BY_SPACE) && begin("space", target), true);
+    addEventListener("keyup", ({ key, code }) => (key === " " || code === "Space") && end("space"), true);
 })();
