@@ -137,6 +137,13 @@ def look_again(page: Page) -> None:
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
+def hurry_requests(page: Page) -> None:
+    """Give the requests of the next pages up after half a second instead of half a minute."""
+    page.add_init_script(
+        "{ const given = AbortSignal.timeout; AbortSignal.timeout = () => given.call(AbortSignal, 500); }"
+    )
+
+
 def hold(page: Page, address: str) -> list[Route]:
     """Hold the requests to addresses of this pattern back until `answer`, in the list that is returned."""
     held = list[Route]()

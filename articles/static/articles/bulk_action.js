@@ -3,6 +3,7 @@
     const root = document.getElementById("bulk-action");
     const PAUSE = 150; // milliseconds between chunks, to let other writers through
     const AFTER_ERROR = 2000;
+    const TIMEOUT = 30000; // of a request
     const LABEL = ".desk-progress";
 
     const isFinished = () => root.firstElementChild.hasAttribute("data-finished");
@@ -11,7 +12,7 @@
         let pause = PAUSE;
         try {
             const headers = { "X-CSRFToken": root.dataset.token, "X-Requested-With": "fetch" };
-            const response = await fetch(root.dataset.address, { method: "POST", headers, redirect: "error" });
+            const response = await fetch(root.dataset.address, { method: "POST", headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
             if (!response.ok) throw new Error(response.status);
             root.innerHTML = await response.text();
         } catch {

@@ -7,6 +7,7 @@
     const notice = () => document.querySelector("[data-part=notice]");
     const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
     const NONE = "-";
+    const TIMEOUT = 30_000; // milliseconds, of a request: one without an answer holds up the queue
     let queue = Promise.resolve(); // one after the other: each is made for what the one before has stored
 
     const look = () =>
@@ -35,7 +36,7 @@
 
     // A redirect says that it is stored; any other answer is the page with the reason why not.
     const post = async (address, body) => {
-        const response = await fetch(address, { method: "POST", body, redirect: "manual" });
+        const response = await fetch(address, { method: "POST", body, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT) });
         return response.type === "opaqueredirect" ? null : parsed(await response.text());
     };
 

@@ -13,7 +13,7 @@
     let offset = 0;
     let timer = null;
     let newest = null;
-    let [asked, answered] = [0, 0]; // numbers of the last request, and of the one whose answer is shown
+    let [asked, answered] = [0, 0]; // numbers of the last request, and of the last one that was answered
     let version = "";
     let isDueNow = false; // the clock changes what is shown, too
 
@@ -100,14 +100,13 @@
         return address;
     };
 
-    const refresh = async () => {
-        const mine = ++asked;
+    const refresh = async (mine) => {
         const address = source();
         isDueNow = false;
         // A redirect leads to the log-in page: as an error, the page says that the connection is lost.
         const response = await fetch(address, { cache: "no-store", redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
         if (!response.ok) throw new Error(response.status);
-        if (response.status === 204) return;
+        if (response.status === 204) return (answered = Math.max(answered, mine));
         const template = document.createElement("template");
         template.innerHTML = await response.text();
         await released();
@@ -134,12 +133,15 @@
         clearTimeout(timer);
         // A page in the background polls nothing; it refreshes at once when it is seen again.
         if (document.hidden) return;
+        const mine = ++asked;
         try {
-            await refresh();
+            await refresh(mine);
             setOffline(false);
         } catch {
-            setOffline(true);
-            isDueNow = true; // what the clock has changed may not have come
+            if (mine > answered) {
+                setOffline(true);
+                isDueNow = true; // what the clock has changed may not have come
+            }
         }
         schedule(INTERVAL);
     };

@@ -1,6 +1,6 @@
 // Autosave: sends the form to the server before each save and every AUTOSAVE_INTERVAL seconds, which
 // articles/desk/editor/autosave.py sets. While the server is unreachable, the browser stores it.
-import { announce, config, element, text as label } from "articles/editor/config";
+import { announce, config, element, text as label, timeout } from "articles/editor/config";
 import { local } from "articles/editor/storage";
 import { openWindows, staysOpen } from "articles/editor/windows";
 
@@ -48,6 +48,7 @@ const post = (address, draft, options = {}) =>
         method: "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": window.csrfToken() },
         body: JSON.stringify({ ...draft, user: config.user }),
+        signal: timeout(),
         ...options,
     });
 

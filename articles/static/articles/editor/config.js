@@ -14,6 +14,9 @@ export const element = (tag, properties = {}, ...children) => {
 const liveRegion = element("p", { className: "sr-only", role: "status" });
 document.body.append(liveRegion);
 
+// Of a request: one without an answer holds up what follows.
+export const timeout = () => AbortSignal.timeout(30_000);
+
 export const announce = (message) => {
     if (liveRegion.textContent !== message) liveRegion.textContent = message;
 };

@@ -1,5 +1,5 @@
 // Presence heartbeat: reports that the article is open here and shows who else is editing or has saved it.
-import { config, element, text as label } from "articles/editor/config";
+import { config, element, text as label, timeout } from "articles/editor/config";
 
 const PRESENCE_INTERVAL = 8000; // milliseconds
 const banner = document.getElementById("presence");
@@ -30,7 +30,7 @@ const showPeople = (names) => {
 const ping = async () => {
     const seen = (form.querySelector("[name=merged_with]") || form.querySelector("[name=seen]"))?.value || "";
     const base = form.querySelector("[name=base]")?.value || "";
-    const response = await fetch(config.urls.presence, { method: "POST", body: formData({ seen, base }) });
+    const response = await fetch(config.urls.presence, { method: "POST", body: formData({ seen, base }), signal: timeout() });
     if (!response.ok) return;
     const { messages, people, version } = await response.json();
     document.dispatchEvent(new CustomEvent("follow:look", { detail: { version } }));

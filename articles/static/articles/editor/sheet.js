@@ -1,6 +1,6 @@
 // The publish sheet as a dialog: fetched for the form as it is, and again when another time is chosen in it or when what
 // it says of the time is no longer true.
-import { announce, text as label } from "articles/editor/config";
+import { announce, text as label, timeout } from "articles/editor/config";
 
 const RETRY = 5_000; // milliseconds
 const HOUR = 3_600_000;
@@ -9,7 +9,7 @@ const form = document.getElementById("article_form");
 const fetchSheet = async (button, preset = "") => {
     const data = new FormData(form, button);
     if (preset) data.set("preset", preset);
-    const response = await fetch(`${button.formAction}?dialog=1`, { method: "POST", body: data });
+    const response = await fetch(`${button.formAction}?dialog=1`, { method: "POST", body: data, signal: timeout() });
     const page = response.ok && !response.redirected ? await response.text() : "";
     return new DOMParser().parseFromString(page, "text/html").getElementById("sheet");
 };

@@ -1,5 +1,5 @@
 // Hints below each time field: relative time, problems, quick choices.
-import { config, element } from "articles/editor/config";
+import { config, element, timeout } from "articles/editor/config";
 
 const DELAY = 300; // milliseconds without a change
 const REFRESH = 10000; // milliseconds; "in 40 seconds" goes stale
@@ -55,7 +55,7 @@ const query = () => {
 let latest = 0;
 const refresh = async () => {
     const mine = ++latest;
-    const response = await fetch(`${config.urls.times}?${query()}`);
+    const response = await fetch(`${config.urls.times}?${query()}`, { signal: timeout() });
     if (!response.ok || response.redirected) return null;
     const { fields, choices } = await response.json();
     for (const [name, panel] of mine === latest ? panels : []) {

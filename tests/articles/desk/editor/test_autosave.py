@@ -19,7 +19,7 @@ from articles.audit.log import source
 from articles.models import Article, AuditEntry, Autosave, Presence, Update
 from articles.publishing.autosave import MAX_AUTOSAVES
 from articles.workflow import Transition
-from tests.articles.browsers import come_back, save_and_close, sign_in
+from tests.articles.browsers import come_back, hold, hurry_requests, save_and_close, sign_in
 from tests.articles.desk.articles.test_admin import form_address, form_of, logged_in, press
 from tests.articles.desk.editor.test_body import open_form, save
 from tests.articles.factories import APPROVED, approve, make_article, make_editor, make_user, soon
@@ -147,6 +147,21 @@ def test_a_lost_line_and_an_ended_session_cost_nothing(page: Page) -> None:
     page.wait_for_url(lambda address: "change" not in address)
     assert Article.objects.get().title == "New"
     assert not Autosave.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_without_an_answer_holds_up_no_save(page: Page) -> None:
+    hurry_requests(page)
+    open_form(page, make_article("Old"))
+    hold(page, "**/autosave/**")
+    page.get_by_label("Headline").fill("New")
+    come_back(page)
+    save_and_close(page)
+    expect(page.locator("#autosave-status")).to_contain_text("Your text is still here.")
+    page.unroute("**/autosave/**")
+    save_and_close(page)
+    page.wait_for_url(lambda address: "change" not in address)
+    assert Article.objects.get().title == "New"
 
 
 def log_in(page: Page) -> None:

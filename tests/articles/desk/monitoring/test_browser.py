@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from articles import publishing
 from articles.models import Article
-from tests.articles.browsers import answer, draw, hold, last, look_again, press, sign_in
+from tests.articles.browsers import answer, draw, hold, hurry_requests, last, look_again, press, sign_in
 from tests.articles.factories import APPROVED, make_article, make_editor, soon
 from tests.conftest import Site
 
@@ -71,6 +71,20 @@ def test_the_board_refreshes_while_the_mouse_moves(page: Page, derby: Article) -
     publishing.create(Article(title="Ferry"), by=User.objects.get())
     look_again(page)
     expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
+
+
+def test_the_board_asks_again_after_a_request_without_an_answer(page: Page, derby: Article) -> None:
+    hurry_requests(page)
+    sign_in(page)
+    page.goto(BOARD)
+    held = hold(page, f"**{BOARD}content/*")
+    look_again(page)
+    last(page, held)
+    expect(page.get_by_text("Connection lost.")).to_be_visible()
+    page.unroute_all()
+    publishing.create(Article(title="Ferry"), by=User.objects.get())
+    expect(page.locator("#board-drafts").get_by_role("link", name="Ferry")).to_be_visible()
+    expect(page.get_by_text("Connection lost.")).to_be_hidden()
 
 
 def test_an_answer_that_is_overtaken_by_a_newer_one_is_not_shown(page: Page, derby: Article) -> None:
