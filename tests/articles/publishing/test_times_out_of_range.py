@@ -60,6 +60,17 @@ def test_what_another_program_gave_such_times_can_be_taken_down_and_corrected() 
     assert [*Article.objects.order_by("pk").values_list("status", flat=True)] == [Status.UNPUBLISHED, APPROVED]
 
 
+def test_the_embargo_of_such_a_text_is_not_lifted_before_its_time_is_removed(alice: User) -> None:
+    """The embargo is what keeps readers from it, and no task would record that it went live."""
+    article = make_article(status=APPROVED, publish_at=soon(hours=2))
+    Article.objects.update(publish_at=datetime(500, 1, 1, tzinfo=UTC), embargo_until=soon(hours=3))
+    with pytest.raises(InvalidSchedule, match="years 1000 to 9999"):
+        publishing.set_embargo(article, until=None, by=alice)
+    assert not Article.objects.live(read_database_clock()).exists()
+    publishing.unschedule(article, by=alice)
+    publishing.set_embargo(article, until=None, by=alice)
+
+
 def test_an_update_with_such_a_time_is_not_approved(alice: User) -> None:
     article = make_article("Old", status=Status.PUBLISHED, publish_at=soon(hours=-1))
     publishing.edit(article, by=alice, changes={"title": "New"})
